@@ -19,7 +19,7 @@ from berth_cli.console.access import Outcome, Refusal
 from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.feed import Feed
-from berth_cli.console.pending_target import pending_target, search_note
+from berth_cli.console.pending_target import pending_target
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explanation.gang import explain_gang, gang_document
 from berth_cli.ledger.gangs import Gangs, document
@@ -85,8 +85,7 @@ class GangDocuments:
                 found = explain_gang(target, configuration, is_over=lambda: self._monotonic() >= end)
             except (InvalidInput, PluginFailed) as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        shown = gang_document(found)
-        return orjson.dumps({**shown, **search_note(observed, shown)})
+        return orjson.dumps(gang_document(found))
 
     def _statuses(self, observed: ObservedCluster, items: Sequence[GangItem], now: float) -> Sequence[GangStatus]:
         """Return the gangs' status. Make a new plan only if the cluster or a bind has changed."""

@@ -19,7 +19,7 @@ from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_reasons import Judgment, PendingJudge, in_state
-from berth_cli.console.pending_target import pending_state, pending_target, recorded_cause, search_note
+from berth_cli.console.pending_target import pending_state, pending_target, recorded_cause
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.report import document
@@ -98,8 +98,7 @@ class PendingDocuments:
                 )
             except PluginFailed as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        shown = document(found)
-        return orjson.dumps({**shown, **search_note(observed, shown)})
+        return orjson.dumps(document(found))
 
     def _rules_of(self, observed: ObservedCluster) -> Rules:
         if self._rules is None or self._rules[0] is not observed.configured:

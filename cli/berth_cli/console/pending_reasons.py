@@ -16,7 +16,7 @@ from berth.scheduling.objects import LabelSet, Pod, PodSpec
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.pod_state import Cause, PodState, Verdict, pending_cause, verdict_on
-from berth_cli.explanation.rivals import rivals_of, taken_text
+from berth_cli.explanation.rivals import taken_text, tried_by
 from berth_cli.explanation.rules import Reasons, Rules, by_reason
 from berth_cli.placement.scheduler.control_loop import ControlLoop
 from berth_cli.placement.scheduler.extender import PolicyExtender
@@ -45,9 +45,6 @@ class Judgment:
     node: str = ""
     message: str = ""
 
-
-BELOW_ALL = -(2**31) - 1
-"""A priority below that of all pods."""
 
 NOT_IN_TIME = Judgment(
     Category.UNDETERMINED, note="there was no time to judge it; it is judged when the page asks again"
@@ -119,8 +116,7 @@ class PendingJudge:
         takers: dict[str, Pod | None] = {}
         for scheduler in {state.scheduler for _, state in fitting}:
             own = {pod.uid for pod, state in fitting if state.scheduler == scheduler}
-            last = Pod("", "", LabelSet("", {}), PodSpec(scheduler_name=scheduler, priority=BELOW_ALL))
-            order = rivals_of(last, fitting)
+            order = tried_by(scheduler, fitting)
             key = tuple(pod.uid for pod in order)
             if key not in self._turns:
                 loop = ControlLoop(rules.scheduler, snapshot, PolicyExtender(rules.berth))

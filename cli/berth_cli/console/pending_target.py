@@ -13,24 +13,15 @@ from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import Cause, PodState, pending_cause, read_state
 from berth_cli.explanation.target import Target
 from berth_cli.sources.attempts import Attempt, attempts_of
-from berth_cli.sources.cached_objects import NO_REPLACEMENTS, NOWHERE, without_replacement
 from berth_cli.sources.pod_document import pod_document
 
 
 def pending_target(pod: Pod, observed: ObservedCluster) -> Target:
     """Return the pod, and the cluster without it."""
     without = observed.snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
-    unknown = dict.fromkeys(without_replacement(observed.snapshot, observed.replacements), NOWHERE)
-    selecting = {**unknown, **observed.replacements}
-    case = Case(replace(pod, nominated_node=""), without, selecting=selecting)
+    case = Case(replace(pod, nominated_node=""), without, selecting=observed.replacements)
     waiting = tuple((each, pending_state(each, observed)) for each in without.unbound.values())
     return Target(case, pending_state(pod, observed), waiting=waiting)
-
-
-def search_note(observed: ObservedCluster, document: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the note of an explanation's document, with the changes that this source excludes."""
-    lacks = document["searchEnd"] is not None and any(without_replacement(observed.snapshot, observed.replacements))
-    return {"searchNote": "\n".join(filter(None, (str(document["searchNote"]), NO_REPLACEMENTS if lacks else "")))}
 
 
 def pending_state(pod: Pod, observed: ObservedCluster) -> PodState:

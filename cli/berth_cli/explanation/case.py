@@ -29,7 +29,7 @@ class Case:
     snapshot has on the nodes of the gang's plan. missing: the number of pods that need a node; in a gang it may be more
     than 1. capacities: the changed capacities, by floating pool. rivals: the waiting pods that the scheduler tries
     first. asked: the UID of the gang's member that needs a place; empty if any member may get it. selecting: by
-    namespace and name of a pod on a node, the fields of its spec by which a replacement selects nodes."""
+    namespace and name of a pod on a node, the fields SELECTING of its spec; lacks the pods whose fields are unknown."""
 
     pod: Pod
     snapshot: Snapshot
@@ -113,10 +113,14 @@ class Case:
         """Return the case after these changes of the cluster."""
         return replace(self, snapshot=self.snapshot.with_changes(changes))
 
+    def lacks_replacement_of(self, pod: Pod) -> bool:
+        """Return whether a controller replaces this pod on a node, by a pod that is not known."""
+        return pod.spec.controller is not None and (pod.namespace, pod.name) not in self.selecting
+
     def replacement_of(self, pod: Pod) -> Pod:
-        """Return the pod that the controller of this pod on a node creates in its place."""
+        """Return the pod that the controller of this pod on a node creates in its place. It must be known."""
         document = pod_document(replace(pod, node_name=""))
-        spec = part(document, "spec") | self.selecting.get((pod.namespace, pod.name), {})
+        spec = part(document, "spec") | self.selecting[pod.namespace, pod.name]
         read = read_pod({**document, "spec": spec})
         return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="")
 

@@ -88,10 +88,24 @@ def explain_pod(
     wants_changes = (not fitting or taken) and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
     found = search(replace(case, asked=case.pod.uid), rules, is_over) if wants_changes else None
     missing = missing_for(case, rules, reasons, pools) if is_short else ()
-    ranking, preemption = (outcome.ranking[:MAX_RANKED], None) if fitting else ((), outcome.preemption)
-    failure = cause if verdict in FAILS else None
-    first = case.pod, target, verdict, node, len(names), fitting, reasons
-    return Explanation(*first, ranking, preemption, found, failure, held, pools, missing, taken, now)
+    return Explanation(
+        pod=case.pod,
+        target=target,
+        verdict=verdict,
+        node=node,
+        nodes=len(names),
+        fitting=fitting,
+        reasons=reasons,
+        ranking=outcome.ranking[:MAX_RANKED] if fitting else (),
+        preemption=None if fitting else outcome.preemption,
+        search=found,
+        cause=cause if verdict in FAILS else None,
+        held=held,
+        pools=pools,
+        missing=missing,
+        taken=taken,
+        now=now,
+    )
 
 
 def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:

@@ -22,6 +22,11 @@ VERSION = 1
 
 MAX_ATTEMPTS = 5
 
+KEEPS_PODS = (
+    "No pods are ended that their controllers replace: the node cache omits selectors, affinity, tolerations and "
+    "spread constraints of pods on nodes."
+)
+
 
 def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] = ()) -> Iterator[str]:
     """Yield the explanation, the verdict first. schedulers: the scheduler names with profiles in the configuration.
@@ -203,3 +208,5 @@ def search_notes(search: Search) -> Iterator[str]:
         yield f"No changes were tried on {search.left_out} of the {search.tried + search.left_out} rejected nodes."
     if search.taken:
         yield f"Other changes make room, but {search.taken}."
+    if search.keeps_pods:
+        yield KEEPS_PODS

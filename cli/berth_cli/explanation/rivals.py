@@ -14,24 +14,31 @@ from berth.scheduling.objects.pod_group import gang_names
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import PodState, pending_cause
 from berth_cli.explanation.rules import Rules
-from berth_cli.placement.queue import build_queue, rank_of
+from berth_cli.placement.queue import build_queue, by_turn, rank_of
 from berth_cli.placement.scheduler.control_loop import ControlLoop
 from berth_cli.placement.scheduler.extender import PolicyExtender
 
 
-def rivals_of(pod: Pod, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[Pod, ...]:
-    """Return the pods that are tried before this pod, in the scheduler's order. Leave out members of the pod's gang,
-    and pods that no scheduler places: their calls or claims fail, or no scheduler has their schedulerName."""
-    gang = gang_names(pod)
-    ahead = [
-        replace(other, created_at=state.created_at)
-        for other, state in waiting
-        if rank_of(replace(other, created_at=state.created_at)) < rank_of(pod)
-        and (state.was_tried or state.scheduler == (pod.scheduler_name or DEFAULT_SCHEDULER))
-        and pending_cause(state) is None
-        and not (gang and other.namespace == pod.namespace and gang_names(other) == gang)
+def tried_by(scheduler: str, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[Pod, ...]:
+    """Return the waiting pods that this scheduler tries, or that any scheduler has tried, in its order. Leave out pods
+    that no scheduler places: their calls or claims fail, or no scheduler has their schedulerName."""
+    tried = [
+        replace(pod, created_at=state.created_at)
+        for pod, state in waiting
+        if (state.was_tried or state.scheduler == scheduler) and pending_cause(state) is None
     ]
-    return build_queue(ahead, ()).pods
+    return build_queue(tried, ()).pods
+
+
+def rivals_of(pod: Pod, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[Pod, ...]:
+    """Return the pods that are tried before this pod, in the scheduler's order, without the members of its gang."""
+    gang, ahead = gang_names(pod), tried_by(pod.scheduler_name or DEFAULT_SCHEDULER, waiting)
+    return tuple(
+        other
+        for other in ahead
+        if rank_of(other) < rank_of(pod)
+        and not (gang and other.namespace == pod.namespace and gang_names(other) == gang)
+    )
 
 
 def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequence[str], Sequence[Pod]]:
@@ -69,11 +76,8 @@ def _with_rivals(case: Case, rules: Rules, is_over: Callable[[], bool]) -> Itera
     names, alone = list(case.snapshot.nodes), rules.without_gangs
     # Most rivals fit nowhere, and pods of a controller are alike.
     nowhere = set[tuple[object, object]]()
-    groups: dict[object, list[Pod]] = {}
-    for pod in case.rivals:
-        groups.setdefault((pod.namespace, *gang_names(pod)) if gang_names(pod) else pod.uid, []).append(pod)
     loop = ControlLoop(rules.scheduler, case.snapshot, PolicyExtender(rules.berth))
-    for pod, *others in groups.values():
+    for pod, *others in by_turn(case.rivals):
         kind = pod.spec, pod.label_set
         if is_over():
             break

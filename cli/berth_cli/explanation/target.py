@@ -11,7 +11,7 @@ from berth.scheduling.fields.reading import MalformedField, Object, part
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.pod_group import names_gang
-from berth.scheduling.objects.projection import is_placed
+from berth.scheduling.objects.projection import SELECTING, is_placed, select_fields
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import PodState, read_state
@@ -33,9 +33,6 @@ class Target:
     warnings: tuple[str, ...] = ()
     waiting: tuple[tuple[Pod, PodState], ...] = ()
 
-
-SELECTING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
-"""The spec fields that rules read only of pods without a node, such as a replacement of a pod on a node."""
 
 GONE_FROM_DUMP = "it is gone, or newer than the dump; dump again, or check the name"
 
@@ -64,8 +61,8 @@ def read_target(
             if own == (namespace, name):
                 found = obj
                 continue
-            if states[own] is None:
-                selecting[own] = {name: value for name, value in part(obj, "spec").items() if name in SELECTING}
+            if states[own] is None and not is_trimmed:
+                selecting[own] = select_fields(part(obj, "spec"), SELECTING)
         trimmed.append(trim(obj, counting))
     cluster = read_cluster(trimmed, where)
     if found is None:

@@ -17,6 +17,7 @@ from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import gang_names
 from berth_cli.sources.dump.cluster import Cluster, read_cluster, trim
 from berth_cli.sources.dump.manifests import Manifests
 
@@ -90,6 +91,15 @@ def queue_order(pod: Pod, *, is_new: bool = False) -> tuple[object, ...]:
 def rank_of(pod: Pod, *, is_new: bool = False) -> tuple[int, float]:
     """Return the part of the sort key that decides which pod is tried first: the pod with the smaller key."""
     return -(pod.priority or 0), inf if is_new or pod.created_at is None else pod.created_at
+
+
+def by_turn(pods: Iterable[Pod]) -> list[list[Pod]]:
+    """Group queued pods that are placed together: the members of a gang at the turn of its first member."""
+    turns: dict[object, list[Pod]] = {}
+    for pod in pods:
+        gang = gang_names(pod)
+        turns.setdefault((pod.namespace, *gang) if gang else pod.uid, []).append(pod)
+    return list(turns.values())
 
 
 def _parts(name: str) -> list[str | int]:

@@ -12,7 +12,6 @@ from berth.scheduling.fields.reading import Object, part
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.objects.projection import REPLACEMENT, SHARED, decode_shared_fields
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot.snapshot import Snapshot
 
 _KINDS = {
     "nodes": "Node",
@@ -44,28 +43,9 @@ class ObjectsView(View[Mapping[Key, Object]]):
         return found
 
 
-NO_REPLACEMENTS = (
-    "No pods are ended that their controllers replace: the node cache omits selectors, affinity, tolerations and "
-    "spread constraints of pods on nodes."
-)
-"""Why no change ends these pods, for users."""
-
-
-NOWHERE: Object = {
-    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
-}
-"""The fields of a replacement that selects no node: nothing shows that the replacement of an unknown pod fits."""
-
-
-def without_replacement(snapshot: Snapshot, known: Mapping[tuple[str, str], Object]) -> Iterator[tuple[str, str]]:
-    """Yield the pods on nodes that a controller replaces, and that are not known to ReplacementsView."""
-    pods = (pod for node in snapshot.nodes.values() for pod in node.pods if pod.spec.controller is not None)
-    return (key for pod in pods if (key := (pod.namespace, pod.name)) not in known)
-
-
 class ReplacementsView(View[Mapping[tuple[str, str], Object]]):
-    """How the replacement of each pod on a node selects nodes, by namespace and name: the fields of its spec. Lacks the
-    pods of which they were not kept."""
+    """The fields SELECTING of the spec of each pod on a node, by namespace and name. Lacks the pods of which they were
+    not kept."""
 
     def empty(self) -> Mapping[tuple[str, str], Object]:
         return {}

@@ -76,7 +76,7 @@ class Search:
     """The result of a search. found: the smallest changes first. tried: the number of rejected nodes for which changes
     were proposed; left_out: the number of the others. taken: the waiting pod that takes the room of other changes.
     more_nodes_help: whether a new node like an existing one helps; None if only a node of another kind may help.
-    """
+    keeps_pods: whether pods are not ended because their replacements are unknown."""
 
     found: Sequence[Counterfactual] = ()
     end: SearchEnd = SearchEnd.COMPLETE
@@ -84,6 +84,7 @@ class Search:
     left_out: int = 0
     taken: str = ""
     more_nodes_help: bool | None = None
+    keeps_pods: bool = False
 
 
 def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
@@ -113,7 +114,8 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
     elif len(findings) == MAX_RESULTS:
         end = SearchEnd.RESULTS
     findings.sort(key=lambda each: size_of(each.changes))
-    return replace(result, found=findings, end=end, taken=taken)
+    keeps_pods = any(case.lacks_replacement_of(pod) for node in case.snapshot.nodes.values() for pod in node.pods)
+    return replace(result, found=findings, end=end, taken=taken, keeps_pods=keeps_pods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,8 @@ def _waiting_replacements(
     holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
     snapshot, waiting = changed.snapshot.with_changes(Changes(pods=placed)), list[Pod]()
     for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share):
+        if case.lacks_replacement_of(pod):
+            return None
         if pod.spec.controller is not None:
             again = case.replacement_of(pod)
             fits = rules.fitting(again, sorted(snapshot.nodes), snapshot)

@@ -9,9 +9,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.placement.queue import rank_of
+from berth_cli.placement.queue import by_turn, rank_of
 from berth_cli.placement.scheduler.control_loop import ControlLoop
 
 
@@ -35,11 +34,8 @@ class Turns:
         """Yield after each pod, or gang."""
         history: list[tuple[Pod, Snapshot]] = []
         by_kind: dict[object, Pod | None] = {}
-        gangs: dict[object, list[Pod]] = {}
-        for pod in order:
-            gangs.setdefault((pod.namespace, *gang_names(pod)) if gang_names(pod) else pod.uid, []).append(pod)
         rank, before = None, 0
-        for pods in gangs.values():
+        for pods in by_turn(order):
             if rank_of(pods[0]) != rank:
                 # What had room before the last rank may have lost it.
                 rank, before = rank_of(pods[0]), len(history)

@@ -19,10 +19,9 @@ from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.pod_state import pending_cause
-from berth_cli.explanation.report import document, headline
+from berth_cli.explanation.report import KEEPS_PODS, document, headline
 from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import read_target
-from berth_cli.sources.cached_objects import NO_REPLACEMENTS
 from berth_cli.sources.node_document import node_document
 from tests.builders.counted import counted_node
 from tests.builders.nodes import PRIORITY, node_with
@@ -291,7 +290,7 @@ def test_node_cache_without_the_selectors_of_pods_on_nodes_ends_no_pod_that_is_r
     nodes = [node(name, labels={"kubernetes.io/hostname": name}) for name in ("n1", "n2")]
     found = explained(documents(nodes, [owned, wanting]), "p")
     assert ENDS not in texts(found)
-    assert found["searchNote"] == NO_REPLACEMENTS
+    assert found["searchNote"] == KEEPS_PODS
     bare = explained(documents(nodes, [pod("old", "n1", **WHOLE), wanting]), "p")
     assert ENDS in texts(bare)
     assert bare["searchNote"] == ""

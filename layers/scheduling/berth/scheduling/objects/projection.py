@@ -232,14 +232,16 @@ def with_state(kept: Object, obj: Object) -> Object:
     return kept | {name: part(kept, name) | fields for name, fields in added.items() if fields}
 
 
+SELECTING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
+"""The spec fields that rules read only of pods without a node, such as the replacement of a pod on a node."""
+
 REPLACEMENT = "replacement"
-"""How the pod that replaces a pod on a node selects nodes: the fields of its spec, as text like SHARED."""
+"""The key of these fields of a pod on a node, as text like SHARED."""
 
 
 def with_replacement(kept: Object, obj: Object) -> Object:
     """Add REPLACEMENT to a pod on a node. Raises JSONEncodeError."""
-    fields = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
-    return kept | {REPLACEMENT: encode_shared_fields(select_fields(part(obj, "spec"), fields))}
+    return kept | {REPLACEMENT: encode_shared_fields(select_fields(part(obj, "spec"), SELECTING))}
 
 
 def is_placed(obj: Object) -> bool:

@@ -67,9 +67,10 @@ class Stack:
         return read_tables(self.cluster.table, configurations, lambda: self.records, "the stack s", now)
 
 
-def explained(objects: Sequence[Object], pod: str) -> Mapping[str, object]:
+def explained(objects: Sequence[Object], pod: str, *, is_trimmed: bool = False) -> dict[str, Any]:
     configuration = BerthConfiguration.model_validate(LABELLED)
-    target = read_target([dict(each) for each in objects], "there", pod, configuration.counting)
+    dump = [dict(each) for each in objects]
+    target = read_target(dump, "there", pod, configuration.counting, is_trimmed=is_trimmed)
     found = explain_pod(target, Rules(configuration), weight=1, now=0.0, is_over=lambda: False)
     return report.document(found)
 
@@ -77,6 +78,20 @@ def explained(objects: Sequence[Object], pod: str) -> Mapping[str, object]:
 @pytest.mark.parametrize("pod", ["p", "selecting"])
 def test_explains_a_pending_pod_like_a_dump_of_the_cluster(pod: str) -> None:
     assert explained(Stack().read().objects, pod) == explained(OBJECTS, pod)
+
+
+def test_ends_no_pod_whose_replacement_the_node_cache_does_not_describe() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+    replaced = pod_with("web", nodeName="c", requests={"cpu": "3"}, metadata={"ownerReferences": [owner]})
+    smaller, waiting = node_with("d", {PRIORITY: "1"}, allocatable={"cpu": "3"}), pod_with("p", requests={"cpu": "4"})
+    objects = [*OBJECTS[:3], smaller, replaced, waiting]
+    from_dump = explained(objects, "p")
+    from_stack = explained(Stack(objects).read().objects, "p", is_trimmed=True)
+    ends = "end default/web"
+    assert ends in str(from_dump["counterfactuals"])
+    assert ends not in str(from_stack["counterfactuals"])
+    assert report.KEEPS_PODS in from_stack["searchNote"]
+    assert report.KEEPS_PODS not in from_dump["searchNote"]
 
 
 def test_reports_why_the_applied_configuration_is_not_in_force() -> None:
