@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from berth_cli.placement.comparison import comparison_document, figure_rows, figures, pod_rows, rules_document
 from berth_cli.placement.policy.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, headline, missing_texts
 from berth_cli.placement.report import pods_text
-from berth_cli.terminal.output import Format, render
+from berth_cli.terminal.output import Format, examples, render
 
 MARKDOWN = "markdown"
 """A value of -o that only comparisons accept."""
@@ -20,10 +20,10 @@ def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     """Yield the lines for a terminal."""
     yield from (f"warning: {each}" for each in missing_texts(diff))
     yield f"{diff.source}: {headline(diff)}"
-    if diff.changed:
+    if diff.listed:
         yield ""
-        yield from pod_rows(diff.changed[:ROWS_SHOWN])
-        yield from _more(diff)
+        yield from pod_rows(diff.listed[:ROWS_SHOWN])
+    yield from _others(diff)
     for title, rules in (("newly pending", diff.rejecting_rules), ("moved", diff.moving_rules)):
         if rules:
             yield ""
@@ -45,13 +45,13 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     for line in exceeded:
         yield ""
         yield f"Limit exceeded: {line}."
-    if diff.changed:
+    if diff.listed:
         yield ""
         yield from _markdown_table(
             ("Pod", "Before", "After", "Message"),
-            [(each.name, str(each.before), str(each.after), each.message) for each in diff.changed[:ROWS_SHOWN]],
+            [(each.name, str(each.before), str(each.after), each.message) for each in diff.listed[:ROWS_SHOWN]],
         )
-        yield from _more(diff)
+    yield from map(_escaped, _others(diff))
     yield ""
     yield "<details><summary>Load</summary>"
     yield ""
@@ -60,10 +60,13 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     yield "</details>"
 
 
-def _more(diff: PolicyDiff) -> Iterator[str]:
-    if len(diff.changed) > ROWS_SHOWN:
-        yield ""
-        yield f"and {len(diff.changed) - ROWS_SHOWN} more pods: -o json lists all"
+def _others(diff: PolicyDiff) -> Iterator[str]:
+    """Yield lines about the changed pods that are not shown one by one."""
+    if len(diff.listed) > ROWS_SHOWN:
+        yield from ("", f"and {len(diff.listed) - ROWS_SHOWN} more pods: -o json lists all")
+    if moved := diff.by_score:
+        names = examples([each.name for each in moved])
+        yield from ("", f"{pods_text(len(moved))} moved to a node with a higher score: {names}")
 
 
 def rendered(diff: PolicyDiff, exceeded: Sequence[str], output: str) -> str:

@@ -35,6 +35,10 @@ class Limit:
         return 100 * count <= self.number * judged if self.per_cent else count <= self.number
 
 
+MAX_BY_SCORE = 5
+"""The maximum number of pods that move to a node with a higher score and are shown one by one."""
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyDiff:
     """The differences between two policies. `judged`: the number of pods that both policies evaluated. `source`:
@@ -59,6 +63,18 @@ class PolicyDiff:
         """The pods that the policies place differently; pods that lose their node are first."""
         order = (NEWLY_PENDING, MOVED, NEWLY_PLACED)
         return [each for effects in order for each in self.pods(effects)]
+
+    @property
+    def by_score(self) -> list[PodComparison]:
+        """The pods that move only because another node has a higher score; empty if they are few."""
+        found = [each for each in self.pods(MOVED) if each.cause is not None and not each.cause.plugin]
+        return found if len(found) > MAX_BY_SCORE else []
+
+    @property
+    def listed(self) -> list[PodComparison]:
+        """The changed pods that are shown one by one."""
+        grouped = {each.pod for each in self.by_score}
+        return [each for each in self.changed if each.pod not in grouped]
 
     @property
     def rejecting_rules(self) -> list[Rule]:

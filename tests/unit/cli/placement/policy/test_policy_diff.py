@@ -46,10 +46,23 @@ def test_lists_changed_pods_with_newly_pending_ones_first() -> None:
 
 @pytest.mark.parametrize("shown", [table, markdown])
 def test_lists_the_first_pods_and_only_counts_the_rest(shown: Callable[..., Iterator[str]]) -> None:
-    found = diff(*(pod(f"p{number}", on("a"), on("b"), Cause.of("a", None)) for number in range(ROWS_SHOWN + 2)))
+    found = diff(*(pod(f"p{number}", on("a"), on("b")) for number in range(ROWS_SHOWN + 2)))
     lines = list(shown(found, ()))
     assert [sum(f"p{number}" in line for line in lines) for number in (ROWS_SHOWN - 1, ROWS_SHOWN)] == [1, 0]
     assert "and 2 more pods: -o json lists all" in lines
+
+
+@pytest.mark.parametrize("shown", [table, markdown])
+def test_groups_many_pods_that_move_to_a_node_with_a_higher_score(shown: Callable[..., Iterator[str]]) -> None:
+    found = diff(LOST, *(pod(f"p{number}", on("a"), on("b"), Cause.of("a", None)) for number in range(6)))
+    assert found.listed == [LOST]
+    names = "default/p0, default/p1, default/p2 and 3 more"
+    assert f"6 pods moved to a node with a higher score: {names}" in list(shown(found, ()))
+
+
+def test_lists_few_pods_that_move_to_a_node_with_a_higher_score() -> None:
+    moved = pod("p", on("a"), on("b"), Cause.of("a", None))
+    assert diff(LOST, moved).listed == [LOST, moved]
 
 
 def test_evicted_pod_counts_as_newly_pending() -> None:
