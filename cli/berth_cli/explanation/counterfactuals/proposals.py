@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -100,10 +101,20 @@ def _counted_resources(of: Rejected) -> Iterator[Option]:
 
 
 def _capacity(of: Rejected) -> Iterator[Option]:
-    """Label the node so that it has the resource."""
+    """Label the node: so that it is counted, or with an amount if no node has the label or its amount is unreadable."""
+    wanted: Counter[str] = Counter()
+    for pod in (of.case.pod, *of.node.pods):
+        wanted.update(of.held(pod))
+    unreadable, amounts = of.rules.berth.counting.unreadable(of.node), dict[str, str]()
     for each in of.rules.configuration.managed_resources:
-        if each.capacity is not None and each.name in of.held(of.case.pod):
-            yield from node_changes.labels_for(of.node, each.capacity.node_selector)
+        if each.capacity is None or each.name not in of.held(of.case.pod):
+            continue
+        yield from node_changes.labels_for(of.node, each.capacity.node_selector)
+        label, nodes = each.capacity.node_label, of.case.snapshot.nodes.values()
+        if label and (each.name in unreadable or not any(label in node.labels for node in nodes)):
+            amounts[label] = str(wanted[each.name])
+    if amounts:
+        yield (node_changes.label_node(of.node, amounts),)
 
 
 def _pools(of: Rejected) -> Iterator[Option]:
@@ -137,6 +148,7 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.INSUFFICIENT_RESOURCE: _resources,
     ReasonCode.TOO_MANY_PODS: _resources,
     ReasonCode.INSUFFICIENT_COUNTED_RESOURCE: _counted_resources,
+    ReasonCode.NODE_CAPACITY_UNREADABLE: _capacity,
     ReasonCode.INSUFFICIENT_FLOATING_RESOURCE: _pools,
     ReasonCode.KEPT_FOR_HIGHER_PRIORITY: _pools,
     ReasonCode.REQUEST_ABOVE_POOL: _pools,

@@ -131,6 +131,20 @@ ROWS = [
     ),
     pytest.param(
         pod_with(requests={LICENCE: "2"}),
+        [node_with("a", {"licences": "some"}), pod_with("w", nodeName="a", requests={LICENCE: "1"})],
+        COUNTED,
+        ["change the label licences from some to 3 on node a"],
+        id="an unreadable capacity",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "2"}),
+        [node_with("a")],
+        COUNTED,
+        ["add the label licences=2 to node a"],
+        id="a counted resource without capacity on any node",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "2"}),
         [node_with("a", {"licences": "2"}), pod_with("w", nodeName="a", requests={LICENCE: "1"})],
         COUNTED,
         [
