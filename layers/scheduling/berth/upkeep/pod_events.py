@@ -161,10 +161,10 @@ class OmittedPods:
 
 MAX_PENDING = 1_000
 MAX_WRITTEN = 4_096
-"""Maximum number of kept series, as in client-go's recorder."""
+"""The maximum number of written events that are remembered, as in client-go's recorder."""
 
 REPEAT_SECONDS = 360.0
-"""The length of a series in seconds, as in client-go: within it the same event of a pod is not written again."""
+"""Seconds in which the same event of a pod is not written again; client-go counts up an event for as long."""
 
 BURST, SECONDS = 100, 0.5
 

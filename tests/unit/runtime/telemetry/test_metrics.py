@@ -63,7 +63,7 @@ def test_emits_at_most_ten_metrics_in_any_case(lines: pytest.CaptureFixture[str]
             call(verb, outcome, seconds_left=0.0)
     clock = EnvironmentClock()
     watcher = WatcherMetrics(clock.wall)
-    watcher.published(clock.wall(), left_out=1)
+    watcher.published(clock.wall(), is_incomplete=True)
     expired = InMemoryAllowList("5eed5eed5eed5e1f until 1970-01-01T00:00:00Z")
     access = SchedulerAccess({"berth"}, lambda: expired, Metrics(), lambda: CREATED_AT + 60)
     objects = {("pods", "ml/a"): pod("a").object or {}}

@@ -32,16 +32,16 @@ class WatcherMetrics:
         self._lock = Lock()
         self._printed_at: float | None = None
         self._oldest: float | None = None
-        self._left_out = False
+        self._is_incomplete = False
         self._happened: Counter[str] = Counter()
 
-    def published(self, observed_at: float, left_out: int = 0) -> None:
-        """Count a publication. observed_at: the time of its data, in seconds since the epoch. left_out: the number of
-        objects that the cache lacks, or has without some of their fields."""
+    def published(self, observed_at: float, *, is_incomplete: bool = False) -> None:
+        """Count a publication. observed_at: the time of its data, in seconds since the epoch. is_incomplete: whether
+        the cache lacks objects, or some of their fields."""
         now = self._wall()
         with self._lock:
             self._oldest = max(self._oldest or 0.0, now - observed_at)
-            self._left_out = self._left_out or left_out > 0
+            self._is_incomplete = self._is_incomplete or is_incomplete
         if self._printed_at is None or abs(now - self._printed_at) >= INTERVAL_SECONDS:
             self._print(now)
 
@@ -56,12 +56,12 @@ class WatcherMetrics:
     def _print(self, now: float) -> None:
         with self._lock:
             oldest, self._oldest = self._oldest, None
-            left_out, self._left_out = self._left_out, False
+            is_incomplete, self._is_incomplete = self._is_incomplete, False
             happened, self._happened = self._happened, Counter()
             self._printed_at = now
         if oldest is not None:
             self._metrics.emit([PUBLISHED], {}, {"PublishedAge": [oldest]}, now)
-        if left_out:
+        if is_incomplete:
             # The alarm Failures counts it.
             self._metrics.emit([FAILURES], {}, {"Failures": [1.0]}, now)
         for event_type, times in sorted(happened.items()):

@@ -168,7 +168,7 @@ class WatcherRun:
             steps += [wake_ups, warm_ups, access_checks]
 
             def on_published(publication: Publication) -> None:
-                self._metrics.published(publication.observation.observed_at, len(publication.omissions))
+                self._metrics.published(publication.observation.observed_at, is_incomplete=bool(publication.omissions))
                 for event in omitted_pods.new(publication):
                     log.warning("%s/%s: %s", event.namespace, event.name, event.note)
                     pod_events.record(event)
