@@ -55,9 +55,9 @@ def test_counts_failures_while_objects_are_omitted(
 ) -> None:
     monkeypatch.setenv("BERTH_DETAILED_METRICS", "false")
     watcher = WatcherMetrics(clock.wall)
-    for left_out in (0, 2, 2, 0):
+    for is_incomplete in (False, True, True, False):
         clock.advance(INTERVAL_SECONDS)
-        watcher.published(clock.wall(), left_out)
+        watcher.published(clock.wall(), is_incomplete=is_incomplete)
     watcher.close()
     lines = [line for line in printed(metrics) if "Failures" in line]
     assert [described(line) for line in lines] == [{"Failures": ("Count", BY_STACK)}] * 2
