@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress
 from math import inf
+from operator import eq
 from typing import TYPE_CHECKING
 
 from berth.scheduling.evaluation.evaluation import nodes_with_assumed, nominated_verdicts
@@ -193,7 +194,7 @@ class Policy:
             totals: Sequence[int] | None = None
             if feasible:
                 totals = self._totals(profile, pod, feasible, seen, deadline)
-                chosen = [min(compress(feasible, map(max(totals).__eq__, totals)))]
+                chosen = [min(compress(feasible, map(partial(eq, max(totals)), totals)))]
             return self._feasibility(chosen, result, pod, seen)._replace(chosen="".join(chosen), totals=totals)
 
         found = self._decided("best", pod, names, snapshot, seconds_left, open_gangs, one)
