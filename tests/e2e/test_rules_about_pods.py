@@ -20,6 +20,7 @@ import pytest
 from .berth.berth_serve import BerthServe
 from .berth.extender import Extender, ExtenderCache
 from .berth.identities import EXAMPLES, identities
+from .berth.recording_proxy import RecordingProxy
 from .berth.stack import DeployedStack
 from .kubernetes.cluster import ready_node
 from .kubernetes.control_plane import ControlPlane
@@ -159,25 +160,43 @@ def test_scores_count_a_pod_once_its_bind_has_begun(berth: Extender, control_pla
         api.create("/api/v1/nodes", _node(name, zone))
     # No score of the scheduler's own decides.
     profile = {"schedulerName": "default-scheduler", "plugins": {"score": {"disabled": [{"name": "*"}]}}}
-    extender = filter_prioritize_bind(berth.url_prefix)
     try:
         ExtenderCache(berth).wait_for_feasible([*zones])
-        with control_plane.scheduler({**scheduler_configuration([extender]), "profiles": [profile]}):
-            differences = [_spread_softly(api, zones, burst) for burst in range(SOFT_BURSTS + 1)]
+        with RecordingProxy(berth.url_prefix) as proxy:
+            configuration = scheduler_configuration([filter_prioritize_bind(proxy.url_prefix)])
+            with control_plane.scheduler({**configuration, "profiles": [profile]}):
+                bursts = [_spread_softly(api, proxy, zones, burst) for burst in range(SOFT_BURSTS + 1)]
     finally:
         for name in zones:
             api.delete(f"/api/v1/nodes/{name}")
     # Of the first burst on the stack no function is warm: before bind has started, nothing knows what it binds.
-    assert not any(differences[1:]), str(differences)
+    assert all(burst.difference <= 2 * burst.unknown for burst in bursts[1:]), bursts
 
 
-def _spread_softly(api: KubernetesApi, zones: Mapping[str, str], burst: int) -> int:
-    """Return by how many pods of this burst the zones differ."""
-    for number in range(SOFT_PODS):
-        api.create("/api/v1/namespaces/default/pods", _pod("soft", burst, number))
-    placed = Counter(zones[pod["spec"]["nodeName"]] for pod in _wait_until_placed(api, SOFT_PODS))
+@dataclass(frozen=True)
+class SoftBurst:
+    """difference: by how many pods the zones differ. unknown: pods whose bind arrived after the next prioritize, as
+    kube-scheduler may send them: each can take one zone's turn and leave it to another."""
+
+    difference: int
+    unknown: int
+
+
+def _spread_softly(api: KubernetesApi, proxy: RecordingProxy, zones: Mapping[str, str], number: int) -> SoftBurst:
+    for each in range(SOFT_PODS):
+        api.create("/api/v1/namespaces/default/pods", _pod("soft", number, each))
+    pods = _wait_until_placed(api, SOFT_PODS)
     api.delete("/api/v1/namespaces/default/pods", {"gracePeriodSeconds": "0"})
-    return max(placed.values()) - min(placed[zone] for zone in zones.values())
+    placed = Counter(zones[pod["spec"]["nodeName"]] for pod in pods)
+    of_burst = {pod["metadata"]["uid"] for pod in pods}
+    calls = [call for call in proxy.calls() if call.pod_uid in of_burst]
+    scored = {call.pod_uid: call.arrived for call in calls if call.verb == "prioritize"}
+    bound = {call.pod_uid: call.arrived for call in calls if call.verb == "bind"}
+    following = zip(sorted(scored, key=scored.__getitem__), sorted(scored.values())[1:], strict=False)
+    return SoftBurst(
+        max(placed.values()) - min(placed[zone] for zone in zones.values()),
+        sum(bound[pod] > next_scored for pod, next_scored in following),
+    )
 
 
 def _place_burst(control_plane: ControlPlane, berth: Extender, extender: ExtenderConfiguration) -> Placement:

@@ -18,11 +18,12 @@ ANSWER_SECONDS = 10
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a verb with its response."""
+    """One call of a verb with its response. arrived: its place in the order of the requests."""
 
     verb: str
     request: dict[str, Any]
     answer: Any
+    arrived: int
 
     @property
     def pod_uid(self) -> str:
@@ -69,7 +70,7 @@ class RecordingProxy(LoopbackService):
         super().__init__(self._pass_on, tls)
         self._endpoint = Endpoint(url_prefix)
         self._calls: list[Call] = []
-        self._in_flight = 0
+        self._arrived = self._in_flight = 0
         self._changed = threading.Condition()
 
     def calls(self, pod: Pod | None = None) -> list[Call]:
@@ -91,11 +92,12 @@ class RecordingProxy(LoopbackService):
     def _pass_on(self, request: Request) -> Response:
         verb = request.path.strip("/")
         with self._changed:
+            self._arrived += 1
             self._in_flight += 1
+            arrived = self._arrived
         try:
             answer = self._endpoint.post(verb, request.body)
-            call = Call(verb, json.loads(request.body), _json(answer.data))
-            self._calls.append(call)
+            self._calls.append(Call(verb, json.loads(request.body), _json(answer.data), arrived))
         finally:
             with self._changed:
                 self._in_flight -= 1
