@@ -86,6 +86,15 @@ def test_records_in_process_memory_if_the_configuration_selects_it(document: Map
     assert len(recent.all()) == kept
 
 
+def test_further_recorders_get_every_decision() -> None:
+    further = RecentDecisions(lambda: 0.0)
+    with decisions_recorded_by({}, [further]):
+        recorder = decision_recorder()
+    configuration = BerthConfiguration.model_validate({"decisions": "off"})
+    Verbs([labelled("a", "1")], configuration=configuration, recorder=recorder).ask("filter", cache_mode(["a"]))
+    assert len(further.all()) == 1
+
+
 @pytest.mark.parametrize(
     ("level", "lines"), [pytest.param(logging.INFO, 1, id="INFO"), pytest.param(logging.WARNING, 0, id="WARNING")]
 )
