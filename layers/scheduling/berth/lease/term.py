@@ -58,7 +58,7 @@ class Term:
     renewed_at: Instant
 
     def is_valid(self, now: Instant) -> bool:
-        """Return whether the lease is valid: another process cannot have waited until its expiry."""
+        """Return whether the lease is valid for certain: no other process can have waited for its whole duration."""
         return now.longest_since(self.renewed_at) < self.lease.spec.lease_duration_seconds
 
     def is_continued_by(self, lease: Lease) -> bool:
