@@ -13,8 +13,8 @@ from berth.nodecache.warm_node_cache import StalenessReason
 
 class HealthOutcome(StrEnum):
     """Outcomes of the check. STALE: the data is older than maxStaleness. COUNTING_LOST: the verbs reject all pods,
-    because the configuration does not count although the ledger does. COUNTED_ELSEWHERE: they reject pods that request
-    counted resources, because another store counts."""
+    because the configuration does not count although the ledger does. COUNTED_ELSEWHERE: the verbs reject pods that
+    request counted resources, because another store counts them."""
 
     OK = "ok"
     STALE = "failure-cache-stale"
