@@ -1,7 +1,7 @@
 """The port of the table of gangs, for bind, filter and the watcher.
 
-Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer; it then
-finds what it has written. `transact` writes all of its items or none. A write on an item that a transaction holds fails
+Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer, and
+then finds its own write. `transact` writes all of its items or none. A write on an item that a transaction holds fails
 as if its condition was not met: the caller reads the item and decides again.
 
 Every method may raise TableUnavailable.
@@ -25,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_LEDGERS = 98
-"""Maximum ledgers in one transaction, beside the items of gang and domain: DynamoDB accepts 100 actions."""
+"""Maximum ledgers in one transaction, beside the gang's and the domain's item: DynamoDB accepts 100 actions."""
 
 
 MAX_ENTRIES = 50
@@ -116,7 +116,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
-        """Read the ledgers of at most MAX_LEDGERS owners in one request. Each is read consistently, not all at once."""
+        """Read the ledgers of at most MAX_LEDGERS owners in one request. Each ledger alone is read consistently."""
 
     def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
         """Return the ledgers of these nodes, without those that do not exist."""
@@ -157,10 +157,10 @@ def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatena
 
 class TimedGangTable(GangTable):
     """The table for one call of bind: a request starts only if it can end before the deadline. Every request may raise
-    DeadlineExceeded. Running out of time is like a crash between two requests: others find the same state."""
+    DeadlineExceeded. Running out of time is like a crash between two requests: other calls find the same state."""
 
     def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
-        """Wrap the table. check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
+        """Wrap the table. check_time: raises DeadlineExceeded. wall: returns the seconds since the epoch."""
         self._table, self._check_time, self._wall = table, check_time, wall
         self._requests, self._seconds = 0, 0.0
 
