@@ -68,8 +68,8 @@ EVERY_POD = BindConfiguration()
 @dataclass(frozen=True, slots=True)
 class BindRules:
     """The rules for bind. counted: None without counted resources. limits: the namespaces whose pods may be bound.
-    announcements: None without rules about other pods. gangs: None if gangs are disabled. state: for records of
-    decisions. schedulers: the schedulerNames whose pods may be bound; the deployment sets them."""
+    announcements: None without rules about other pods. gangs: None if gangs are disabled. state: the configuration's
+    state, for records of decisions. schedulers: the schedulerNames whose pods may be bound; set by the deployment."""
 
     counted: CountedResources | None = None
     limits: BindConfiguration = EVERY_POD

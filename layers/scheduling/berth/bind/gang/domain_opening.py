@@ -11,8 +11,8 @@ from berth.scheduling.gangs.members import order_of_members, waits
 from berth.scheduling.objects import Pod
 
 PLACING_SECONDS = 5.0
-"""A gang that is open for more seconds lacks members. Calls of other gangs stop waiting for it, because its members may
-need the execution environments or threads that these calls occupy."""
+"""A gang that is open for more seconds than this lacks members. Calls of other gangs stop waiting for its end, because
+its members may need the execution environments or threads that these calls occupy."""
 
 JOINING_SECONDS = 0.5
 """Seconds that a waiting call reserves for its own gang: all members find the domain free within LAST_POLL_SECONDS, and
@@ -39,8 +39,8 @@ class DomainOpening:
         sleep: Callable[[float], None],
     ) -> None:
         """Create the opening. may_queue: whether this call may wait until another gang ends. withdraw: withdraws the
-        member's announcement before the wait. has_time: returns whether this many seconds are left. wall: seconds since
-        the epoch."""
+        member's announcement before the wait. has_time: returns whether this many seconds are left. wall: returns the
+        seconds since the epoch."""
         self._table, self._gang, self._may_queue, self._has_time = table, gang, may_queue, has_time
         self._withdraw, self._wall, self._sleep = withdraw, wall, sleep
         self._pause = FIRST_POLL_SECONDS
