@@ -183,7 +183,7 @@ class DumpReservedPods(ReservedPods):
 
 
 class DumpWatch(ClusterWatch):
-    """Watches a dump; for one thread. `observed_at` is the last successful read of the file."""
+    """Watches a dump; for one thread. `observed_at` is the time of the last successful read of the file."""
 
     def __init__(self, dump: DumpCluster, clock: Callable[[], float]) -> None:
         super().__init__(_NAMES, {})

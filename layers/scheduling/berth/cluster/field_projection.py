@@ -1,8 +1,8 @@
 """The fields of each resource that Berth keeps, from the API server's answer to the cache. All others are dropped.
 
-`projections` has the fields by resource; pods are in `scheduling/objects/projection`. Of finished pods, which use no
-resources, only identity and phase are kept. Annotations are kept if they define counted amounts or contain the name of
-a gang. Volumes are kept if they are images. The creationTimestamp of pending pods is kept if gangs are enabled.
+`projections` has the fields by resource; pods are in `scheduling/objects/projection`. Finished pods do not use
+resources, so only their identity and phase are kept. Annotations are kept if they define counted amounts or contain the
+name of a gang. Volumes are kept if they are images. The creationTimestamp of pending pods is kept if gangs are enabled.
 
 Reasons of a rejection by Berth: plugins define them as their constants `REASON` and `REASON_…`, custom plugins anywhere
 in their code; some do not depend on the plugins. The reasons of an in-tree plugin are included if the profile filters
@@ -87,7 +87,7 @@ def reasons_of(plugin: object) -> frozenset[str]:
 
 
 def _texts_of(module: ModuleType) -> Iterator[str]:
-    # Imported here: most configurations do not use custom plugins.
+    # Only custom plugins need these imports.
     from ast import Constant, parse, walk
     from inspect import getsource
 
@@ -126,7 +126,7 @@ def _pattern(reasons: frozenset[str]) -> re.Pattern[str]:
 
 
 PROJECTION_VERSION = 2
-"""Increased if more fields are kept, or fields have another form. The watcher then lists everything again."""
+"""It increases if more fields are kept, or fields have another form. The watcher then lists everything again."""
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -150,7 +150,7 @@ class RequiredFields:
     """The fields that a policy reads in addition to the fields that every policy reads. spreading: services and
     controllers, for the default constraints of PodTopologySpread. images: for ImageLocality. gangs: PodGroups, and the
     creation times of pods. berth_reasons: the reasons of a rejection by Berth. floats: whether there are floating
-    pools. explanations: what explains why a pod waits. replacements: how replacements of pods on nodes select nodes."""
+    pools. explanations: states that explain why pods wait. replacements: node selections for replacements of pods."""
 
     spreading: bool = False
     images: bool = False
@@ -261,8 +261,8 @@ Berth do not contain it. https://github.com/kubernetes/kubernetes/blob/master/pk
 
 
 def _undecided(obj: KubernetesObject, condition: KubernetesObject) -> KubernetesObject | None:
-    """Return the value of UNDECIDED: no scheduler has tried the pod, or its call of a verb failed. None for any other
-    pod, for a gated or nominated one, and for one that is being deleted."""
+    """Return the value of UNDECIDED if no scheduler has tried the pod, or a call of a verb for it failed. None for any
+    other pod, and for a pod that is gated, nominated or being deleted."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     if metadata.get("deletionTimestamp") or spec.get("schedulingGates") or status.get("nominatedNodeName"):
         return None
