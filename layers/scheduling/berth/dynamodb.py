@@ -61,7 +61,7 @@ _CAUSES: Mapping[str, tuple[type[TableUnavailable], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableErrors:
-    """Translates a table's errors. Messages name the table's purpose, the table, and its environment variable."""
+    """Translates a table's errors. variable: the environment variable with the table's name, for messages."""
 
     purpose: str
     table: str

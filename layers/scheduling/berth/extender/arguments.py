@@ -126,7 +126,7 @@ _VERSION, _VERSION_WITHIN = '"resourceVersion":"', 2_000
 
 
 def pod_version_in(body: str | bytes) -> str:
-    """Return the pod's resourceVersion without decoding: kube-scheduler writes it behind the pod's names. Return an
+    """Return the pod's resourceVersion without decoding: kube-scheduler writes it soon after the pod's names. Return an
     empty string if it is elsewhere."""
     start = body[:_VERSION_WITHIN] if isinstance(body, str) else body[:_VERSION_WITHIN].decode(errors="replace")
     return start.partition(_VERSION)[2].partition('"')[0]
