@@ -148,7 +148,7 @@ class DynamoDBConfigurationStore(ConfigurationStore):
 
     def _apply(self, version: AppliedVersion) -> None:
         for _ in range(ATTEMPTS):
-            # The ledger's table is written first. If writing ends in between, `restore` copies the later document.
+            # The ledger's document is replaced first. If the second write fails, `restore` copies the later document.
             seen = [(each, each.read()) for each in reversed(self._tables)]
             known = [each for table, found in seen for each in (found, *table.history()) if each is not None]
             version = replace(version, version=1 + max((each.version for each in known), default=0))

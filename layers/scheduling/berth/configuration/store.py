@@ -158,8 +158,7 @@ def hash_of(document: str) -> str:
 @dataclass(frozen=True, slots=True)
 class ActiveConfiguration:
     """A configuration as a verb uses it. fallback: the reason why another document is in use; empty if the applied
-    document was loaded. plugin_version: the version of the custom plugins here; empty if the document does not use
-    any."""
+    document was loaded. plugin_version: the process's version of custom plugins; empty if the document uses none."""
 
     document: BerthConfiguration
     policy: Policy
@@ -211,7 +210,7 @@ class Configurations:
 
     If the applied document cannot be loaded, the newest earlier document that can be loaded is used, otherwise the
     deployed one, with the applied document's sections about counting and binding (see _kept_sections); `warn` gets the
-    cause. If these sections cannot be read, loading fails. `deployed`: called on first use; it may raise
+    cause. If these sections cannot be read, loading fails. `deployed`: called when needed; may raise
     ConfigurationInvalid. `remembered_bytes`, `time_limit`: see Policy.
     """
 
@@ -309,8 +308,8 @@ class CountingLost(Exception):
 
 
 class CountingLossCheck:
-    """Detects in a warm environment that the configuration that counts was lost. Thread-safe. It reads the ledger's
-    marker at most every 10 s, and the ledger's copy of the document if there is a marker."""
+    """Detects in a warm environment that counting was lost. Thread-safe. It reads the ledger's marker at most every 10
+    s, and the ledger's copy of the document if there is a marker."""
 
     def __init__(
         self, marker: Callable[[], Marker | None], counting_is_stopped: Callable[[], bool], clock: Clock
