@@ -71,7 +71,7 @@ class BegunBinds:
             return tuple(self._begun.values())
 
     def pods_of(self, binds: Iterable[BegunBind]) -> tuple[Pod, ...]:
-        """Return the pods of these binds of other processes, on their nodes, if this process was asked about them."""
+        """Return the pods of these binds of other processes, on their nodes, if they are known and not in a gang."""
         with self._lock:
             found = [(self._asked[each.pod_uid], each.node) for each in binds if each.pod_uid in self._asked]
         return tuple(_on_node(pod, node) for pod, node in found if not gang_names(pod))

@@ -72,8 +72,8 @@ def health(
 
 
 def installation(table: CacheTable, configurations: Configurations) -> dict[str, object]:
-    """Return the cluster of the cache and the configuration in use, without defaults. Reads the head again. Empty if
-    the table or the configuration cannot be read; the health check reports the reason."""
+    """Return the UID of the cache's cluster, and the configuration in use without its defaults. Reads the head again.
+    Empty if the table or the configuration cannot be read; the health check reports the reason."""
     try:
         head = table.head()
         document = configurations.at("" if head is None else head.configuration_hash).document

@@ -119,7 +119,7 @@ _LEAST = 64
 
 class LayeredMap(Generic[V]):
     """A large dictionary and a small one that overrides it; None marks a deleted entry. A change copies only the small
-    one. Once the small one exceeds a 32nd of the large one, both are merged."""
+    one. Once the small one exceeds 64 entries and a 32nd of the large one, both are merged."""
 
     __slots__ = ("_base", "_over")
 

@@ -3,8 +3,8 @@
 An object is a Kubernetes object with only the fields that scheduling reads (see cluster/field_projection). Its key is
 `name`, or `namespace/name`.
 
-A pod that is missing in the cache counts as deleted, and other pods would get its resources. So a pod that is too large
-for an item is published without some fields. Its identity, node, state, requests and the annotations for counted
+A pod that is missing from the cache counts as deleted, and other pods would get its resources. So a pod that is too
+large for an item is published without some fields. Its identity, node, state, requests and the annotations for counted
 resources are always published.
 """
 

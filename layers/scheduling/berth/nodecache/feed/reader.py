@@ -83,7 +83,7 @@ S = TypeVar("S")
 
 
 class View(Protocol[S]):
-    """Builds states from changes, and does not change states that threads share. No content of an object may raise."""
+    """Builds states from changes without changing shared states. Must not raise for any content of an object."""
 
     def empty(self) -> S:
         """Return the state before the first change."""

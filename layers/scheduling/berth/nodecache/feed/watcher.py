@@ -126,7 +126,7 @@ class Watcher:
         return self._result(ended)
 
     def _wait(self, seconds: float) -> bool:
-        """Work between two steps of the elector. Returns True if the run is over."""
+        """Work between two steps of the elector. Return True if the run is over."""
         try:
             self._work(seconds)
             if self._failure is not None:
@@ -216,7 +216,7 @@ class Watcher:
         return self._leader
 
     def _load_published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
-        """Return the published pointer, and the state that it points to, or None if this release cannot read it."""
+        """Return the published pointer, if there is one, and its state; None instead of a state that cannot be read."""
         head = self.table.head()
         if head is None or head.pointer is None:
             return None, None
