@@ -10,7 +10,7 @@ Takeover, in this order:
    conditional write. The Lease's number of transitions grows by one.
 2. It requests a rebuild of its own ledger. The rebuild ends every Binding that was sent before (see
    upkeep/reconciler/rebuild).
-3. It marks the Lease as counting in this transition. Only then its binds reserve.
+3. It marks the Lease as counting in this transition. Its binds reserve only after that.
 
 Guarantee: a bind reads the Lease after it has read its pod (see bind/rules). So either the rebuild of the next holder
 counts the pod, or the pod's resourceVersion has changed and the Binding fails. This does not depend on clocks, even if

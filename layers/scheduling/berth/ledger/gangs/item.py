@@ -34,8 +34,8 @@ TURN_MEMBER_SECONDS = 0.06
 """Seconds that each member adds to a gang's turn. After its turn, an open gang can be replaced by another gang of the
 same priority.
 
-Calls of other gangs stop waiting after PLACING_SECONDS. Then every member is retried within podMaxBackoffSeconds. Many
-members take longer: on DynamoDB 450 members write their intents in 25 s.
+TURN_SECONDS has room for PLACING_SECONDS, after which calls of other gangs stop waiting, and for podMaxBackoffSeconds,
+within which each member is retried. On DynamoDB 450 members write their intents in 25 s.
 """
 
 

@@ -99,7 +99,7 @@ class GangTable(ABC):
     @abstractmethod
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
         """Add the intent, or replace the member's intent, if the gang is open in this round. Concurrent members do not
-        conflict. Return the item; None: it is not open in this round, is being committed, or has `most_members`."""
+        conflict. Return the item; None: it is not open in this round, is being committed, or is full."""
 
     @abstractmethod
     def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:

@@ -5,7 +5,7 @@ An operation begins with the ledger that its caller has read, or assumes one. So
 read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides again: it
 is done already, it is impossible, or it needs another write.
 
-Guarantees: bind never adds an entry that exceeds the owner's capacity. Each operation is idempotent: after
+Guarantees: bind never adds an entry for which the owner has too little left. Each operation is idempotent: after
 a lost answer the caller may repeat it. A watcher of an earlier epoch cannot write.
 """
 
