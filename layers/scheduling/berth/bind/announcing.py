@@ -48,7 +48,7 @@ GRACE_SECONDS = 15.0
 """Seconds after a bind's deadline in which its Binding may still take effect, including differences between clocks."""
 
 TRIM_EVERY = 8
-"""One in this many binds deletes old announcements."""
+"""One of this many binds deletes old announcements."""
 
 RETENTION_SECONDS = 60.0
 """Seconds for which an announcement is kept after its `until`: longer than any bind takes. So a bind that has read the
@@ -82,8 +82,8 @@ class Announcements:
         sleep: Callable[[float], None],
         random: Callable[[], float],
     ) -> None:
-        """Prepare the announcements. cache: reads consistently, and the log before the head. wall: returns the seconds
-        since the epoch. random: returns a number in [0, 1)."""
+        """Prepare the announcements. cache: its reads are consistent, and the log is read before the head. wall:
+        returns the seconds since the epoch. random: returns a number in [0, 1)."""
         self._log = log
         self._cache = cache
         self._new_id = new_id

@@ -114,7 +114,7 @@ class PreparedBind:
         self._gangs = rules.gangs
         self._owners: set[str] = set()
         """The owners in whose ledgers the pod may have an entry: the node, and floating pools. If floating pools exist,
-        it is empty until the pod was read. Without a read, the entries of an earlier attempt expire."""
+        the set is empty until the pod was read; if no read succeeds, earlier entries expire."""
         if self._counted is not None and not self._counted.counting.floating.exist:
             self._owners.add(binding.node)
         self._is_placed = False
@@ -178,7 +178,7 @@ class PreparedBind:
         return _failure(found)
 
     def _read_unbound_pod(self) -> FoundPod | BindResult:
-        """Return the pod if it can still be bound, otherwise the result; then release an unused reservation."""
+        """Return the pod if it can still be bound. Otherwise release a useless reservation, and return the result."""
         found = self._read_pod()
         if isinstance(found, FoundPod):
             if not found.deleting:

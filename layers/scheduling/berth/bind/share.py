@@ -5,8 +5,8 @@ every entry has an open reservation, and one query finds all open reservations. 
 chooses again.
 
 Cost of a reservation without contention: one PutItem for the open reservation and one conditional UpdateItem for the
-entry; a transaction for both would double their units. For several ledgers, one transaction. A resource with devices
-costs one additional consistent GetItem, to choose the device.
+entry; a transaction for both would double their units. With several ledgers it is one transaction. A resource with
+devices costs one additional consistent GetItem, to choose the device.
 """
 
 from __future__ import annotations

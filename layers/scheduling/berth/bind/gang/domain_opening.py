@@ -82,13 +82,14 @@ class DomainOpening:
             self._table.put_domain(seen.closed(), seen)
 
     def pause(self, members: int) -> None:
-        """Pause between two reads of the domain's item, longer each time. members: how many members read it."""
+        """Pause between two reads of the domain's item, longer each time up to a limit. members: how many members read
+        it."""
         self._sleep(self._pause)
         self._pause = min(max(LAST_POLL_SECONDS, members / READS_A_SECOND), 1.5 * self._pause)
 
     def _waits_in_queue(self, seen: Domain, now: float) -> bool:
-        """Return whether this call waits for the end of the open gang. It waits if the end is near, if members of its
-        own gang have time to join afterwards, and if the queue is not full."""
+        """Return whether this call waits for the end of the open gang. It waits if that gang was opened recently, if
+        this member may queue and has time to join afterwards, and if the queue is not full."""
         assert seen.open is not None  # otherwise this gang would have been opened
         is_over = now - seen.open.opened_at >= PLACING_SECONDS
         if is_over or not self._may_queue or not self._has_time(JOINING_SECONDS):
