@@ -86,8 +86,8 @@ def set_identity(metadata: KubernetesObject) -> None:
 
 
 def select_objects(objects: Iterable[KubernetesObject]) -> tuple[list[KubernetesObject], Counter[str]]:
-    """Return the objects that scheduling uses, and the number of other objects by the reason. Of several objects with
-    the same name, the last is used, as with `kubectl apply`."""
+    """Return the objects that scheduling uses, and the number of omitted objects for each reason. Of several objects
+    with the same name, the last is used, as with `kubectl apply`."""
     found: dict[object, KubernetesObject] = {}
     left_out: Counter[str] = Counter()
     for obj in objects:
@@ -174,7 +174,7 @@ def _json_documents(text: bytes) -> list[object] | None:
 
 
 def _yaml_documents(text: bytes) -> Iterator[tuple[object, KubernetesObject]]:
-    """Yield each document with the kind and version that its items have if they lack their own."""
+    """Yield each document, with the kind and version for items that do not have their own."""
     head = _LIST.search(text)
     if head is None or text.startswith(b"---") or b"\n---" in text or _ALIAS.search(text):
         yield from ((document, {}) for document in yaml.load_all(text, _LOADER))

@@ -67,8 +67,8 @@ _ANY_WORD = re.escape("{}")  # `Insufficient {}`: any resource
 
 
 def reasons_of(plugin: object) -> frozenset[str]:
-    """Return the `reasons` of a plugin or its class, or the constants `REASON` and `REASON_…` of the modules that the
-    class and its bases are in; for a custom plugin all string constants in the code of its package."""
+    """Return the `reasons` of a plugin or its class. By default, these are the constants `REASON` and `REASON_…` in the
+    modules of the class and its bases, and for a custom plugin all strings in the code of its package."""
     given = getattr(plugin, "reasons", None)
     bases = (plugin if isinstance(plugin, type) else type(plugin)).__mro__
     # A custom plugin that extends a shipped one has more reasons than those that it inherits.
@@ -126,7 +126,7 @@ def _pattern(reasons: frozenset[str]) -> re.Pattern[str]:
 
 
 PROJECTION_VERSION = 2
-"""It increases if more fields are kept, or fields have another form. The watcher then lists everything again."""
+"""Increase this if more fields are kept, or fields have another form: the watcher then lists everything again."""
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -148,9 +148,10 @@ ALL_ANNOTATIONS = Annotations(None)
 @dataclass(frozen=True, slots=True)
 class RequiredFields:
     """The fields that a policy reads in addition to the fields that every policy reads. spreading: services and
-    controllers, for the default constraints of PodTopologySpread. images: for ImageLocality. gangs: PodGroups, and the
-    creation times of pods. berth_reasons: the reasons of a rejection by Berth. floats: whether there are floating
-    pools. explanations: states that explain why pods wait. replacements: node selections for replacements of pods."""
+    controllers, for the default constraints of PodTopologySpread. images: the images on nodes, for ImageLocality.
+    gangs: PodGroups, and creation times of pods. berth_reasons: reasons of rejections by Berth. floats: whether there
+    are floating pools. explanations: fields that explain why pods wait. replacements: the node selection of placed
+    pods."""
 
     spreading: bool = False
     images: bool = False
@@ -256,8 +257,8 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
 
 
 _FAILED_CALL = re.compile(r"/scheduler/(?:filter|filter_onlyone|prioritize|bind|preempt)\b")
-"""Part of the URL in an error of HTTPExtender.send: without a response, or with another status than 200. Errors of
-Berth do not contain it. https://github.com/kubernetes/kubernetes/blob/master/pkg/scheduler/extender.go"""
+"""Part of the URL in an error of HTTPExtender.send, after no response or another status than 200. Errors of Berth do
+not contain it. https://github.com/kubernetes/kubernetes/blob/master/pkg/scheduler/extender.go"""
 
 
 def _undecided(obj: KubernetesObject, condition: KubernetesObject) -> KubernetesObject | None:

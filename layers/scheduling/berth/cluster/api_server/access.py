@@ -272,7 +272,7 @@ def eks_token(settings: EksSettings, credentials: Callable[[], Credentials | Non
 
 
 def _presigned(settings: EksSettings, credentials: Credentials) -> str:
-    # Only EKS needs a signer, and so these imports.
+    # Only EKS needs these imports, for the signer.
     from botocore.hooks import HierarchicalEmitter
     from botocore.model import ServiceId
     from botocore.signers import RequestSigner

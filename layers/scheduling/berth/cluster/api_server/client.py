@@ -59,7 +59,7 @@ class Connections:
         return pool
 
     def close(self) -> None:
-        """Close all connections, even if a thread waits on them. Later connections are refused."""
+        """Close all connections, even if threads wait for data on them. Later connections are refused."""
         with self._lock:
             self._closed = True
             for open_socket in self._sockets:
@@ -106,7 +106,7 @@ class _Connection(HTTPConnection):
 
 
 def _shut_down(open_socket: socket.socket) -> None:
-    # The object for TLS through a TLS connection to a proxy is not a socket.
+    # For TLS inside a TLS connection to a proxy, urllib3 uses an object that is not a socket.
     real = getattr(open_socket, "socket", open_socket)
     with suppress(OSError):
         # Call the base class's method: SSLSocket's method would leave undecrypted bytes to the reading thread.
@@ -173,10 +173,10 @@ class AnswerStream:
 
 
 MAX_IDLE_SECONDS = 30.0
-"""After a longer idle time the socket may have died while the environment was frozen: a request on it would hang."""
+"""Seconds. After a longer idle time a socket may have died in a frozen environment: a request on it would hang."""
 
 CONNECT_SECONDS = 5.0
-"""The seconds of a request's timeout in which the connection, including TLS, must be established."""
+"""The seconds in which the connection for a request, including TLS, must be established."""
 
 CREDENTIALS_REFUSED = "the API server does not accept these credentials: has the token or the certificate expired?"
 

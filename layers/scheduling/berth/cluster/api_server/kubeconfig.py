@@ -42,7 +42,7 @@ UNSUPPORTED_FIELDS = frozenset({"as", "as-uid", "as-groups", "as-user-extra", "a
 """The fields of a user that kubectl supports, or supported until 1.25, and that Berth rejects."""
 
 _FILES = ("certificate-authority", "client-certificate", "client-key")
-"""Fields with the path of a file; for each there is a field with the suffix -data for the content."""
+"""Fields with the path of a file. The same field with the suffix -data has the file's content instead."""
 
 
 class _Context(NamedTuple):
