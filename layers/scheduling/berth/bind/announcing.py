@@ -92,7 +92,7 @@ class Announcements:
         self._random = random
 
     def begin(self, binding: Binding) -> None:
-        """Record that the bind has begun. Without the record, scores of the next pods count this pod a little later."""
+        """Record that the bind has begun. If that fails, the scores of the next pods count this pod a little later."""
         with suppress(TableUnavailable):
             self._log.begin(BegunBind(binding.pod_uid, binding.node, self._wall()))
 

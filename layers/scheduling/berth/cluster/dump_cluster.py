@@ -64,7 +64,7 @@ ALL = RequiredFields(
     explanations=True,
     replacements=True,
 )
-"""The fields that any profile reads: a file is small, so all of them are kept."""
+"""The fields that any profile may read. A file is small, so all of them are kept."""
 
 _PROJECTIONS = projections(ALL)
 _NAMES = [resource.key for resource in _PROJECTIONS]

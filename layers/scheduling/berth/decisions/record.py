@@ -33,7 +33,7 @@ MAX_UNKNOWN = 10
 """Maximum number of names of unknown nodes: a request may contain any number of unknown nodes."""
 
 MAX_NAME_CHARACTERS = 253
-"""The longest name of a node in Kubernetes."""
+"""The maximum length of a node's name in Kubernetes."""
 
 
 @dataclass(frozen=True, slots=True)

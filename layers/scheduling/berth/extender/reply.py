@@ -165,7 +165,7 @@ def _need_escapes(names: list[str]) -> bool:
 
 
 def _joined(start: str, names: list[str], after: Sequence[str], separator: str, end: str) -> orjson.Fragment:
-    """Join the names to JSON, each followed by its text of `after`, which ends with the separator."""
+    """Join the names into JSON. after: the text after each name, which ends with the separator."""
     parts = [""] * (2 * len(names))
     parts[0::2] = names
     parts[1::2] = after

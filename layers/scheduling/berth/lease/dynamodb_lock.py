@@ -46,7 +46,7 @@ FENCE_MATCHES = f"{VERSION_MATCHES} AND #holderIdentity = :holderIdentity AND #l
 
 
 def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments:
-    """Return the lease's part of an update that publishes under the condition FENCE_MATCHES, and renews the lease.
+    """Return the lease's part of an update that publishes under the condition FENCE_MATCHES. It renews the lease.
     nonce: unique per publication, so that a retry recognizes a write whose answer was lost."""
     update = Assignments.of(
         {

@@ -16,7 +16,7 @@ from berth.lease.lock import Fence, Lease
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A record, and the time when this candidate first read it. `changed`: an earlier read found another record."""
+    """A record, and the time when this candidate first read it. `changed`: whether an earlier read found another."""
 
     lease: Lease
     since: Instant
@@ -52,7 +52,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A lease that this process holds. `renewed_at`: just before its last renewal was sent."""
+    """A lease that this process holds. `renewed_at`: the time just before its last renewal was sent."""
 
     lease: Lease
     renewed_at: Instant

@@ -149,8 +149,8 @@ T = TypeVar("T", Namespace, PodDisruptionBudget, PriorityClass)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedCluster:
-    """The published cluster. unreadable: resource and key of the malformed objects, which the snapshot omits. The other
-    fields have the objects by key, so that a later change can replace them."""
+    """The published cluster. unreadable: the resources and keys of malformed objects, which the snapshot omits. The
+    other fields have the objects by key, so that a later change can replace them."""
 
     snapshot: Snapshot
     unreadable: frozenset[Key] = frozenset()

@@ -98,7 +98,7 @@ class MemberCall:
         self._joined: Domain | None = None
         """The domain with the round that this call joined. Once set, the intent may be in the gang's item."""
         self._is_displaced = False
-        """Whether the domain was closed or has another gang. The gang's item, read later, shows if a commit did so."""
+        """Whether the domain was closed or has another gang. The gang's item shows whether a commit closed it."""
 
     def run(self) -> GangPlace | BindResult | None:
         """Place the member. None: the gang was committed before, so bind it like any pod. Raises TableUnavailable."""

@@ -98,7 +98,7 @@ class _Connection(HTTPConnection):
         self.connections.admit()
         super().connect()
         try:
-            # Register the socket instead of the connection: http.client passes the socket to the last answer on it.
+            # Register the socket, not the connection: http.client moves the socket into the connection's last answer.
             self.connections.admit(self.sock)
         except ConnectionsClosed:
             self.close()

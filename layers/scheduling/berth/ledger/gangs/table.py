@@ -38,7 +38,7 @@ MAX_READS = 4
 
 @dataclass(frozen=True, slots=True)
 class LedgersRead:
-    """The result of one read. ledgers: by node, without those that do not exist. left: the nodes that were not read."""
+    """The result of one read. ledgers: the existing ledgers, by owner. left: the owners that were not read."""
 
     ledgers: Mapping[str, NodeLedger]
     left: Sequence[str] = ()
@@ -74,7 +74,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def gangs(self) -> Sequence[GangItem]:
-        """Return all gangs, by key: one consistent query with all its pages."""
+        """Return all gangs in the order of their keys, by one consistent query with all its pages."""
 
     @abstractmethod
     def gang(self, key: GangKey) -> GangItem | None:
@@ -119,7 +119,7 @@ class GangTable(ABC):
         """Read the ledgers of at most MAX_LEDGERS owners in one request. Each ledger alone is read consistently."""
 
     def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        """Return the ledgers of these nodes, without those that do not exist."""
+        """Return the existing ledgers of these owners, by owner."""
         found, names = dict[str, NodeLedger](), sorted(nodes)
         for first in range(0, len(names), MAX_LEDGERS):
             found |= self._ledgers(names[first : first + MAX_LEDGERS])

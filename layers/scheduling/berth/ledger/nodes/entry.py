@@ -20,8 +20,8 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One pod's share of an owner. attempt: the unique id of the bind that owns the entry; empty if the watcher made
-    the entry for a pod on a node. since: when the entry was made, in seconds since the epoch."""
+    """One pod's share in the ledger of one owner. attempt: the unique id of the bind that owns the entry; empty if the
+    watcher made the entry for a pod on a node. since: when the entry was made, in seconds since the epoch."""
 
     pod: PodKey
     state: EntryState

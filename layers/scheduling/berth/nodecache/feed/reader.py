@@ -11,7 +11,7 @@ Guarantees:
   and epoch, and each item names the previous one. This chain distinguishes published items from orphans, even if clocks
   differ.
 - A missing or malformed log item costs a load of the snapshot.
-- States are immutable and shared.
+- Calls share states, which the verbs' view never changes.
 - Every call begins with the head, so the reader recovers when the table does.
 
 Not guaranteed:

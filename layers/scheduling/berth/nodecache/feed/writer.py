@@ -269,7 +269,7 @@ class Writer:
             observation=observation,
             heartbeat=now,
             writer_version=__version__,
-            # Write this release's schema: this writer does not maintain attributes that another release added.
+            # Write this release's schema, because this writer does not update attributes that another release added.
             schema_version=SCHEMA_VERSION,
             oldest_reader=OLDEST_READER,
         )
