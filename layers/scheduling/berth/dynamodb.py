@@ -61,7 +61,7 @@ _CAUSES: Mapping[str, tuple[type[TableUnavailable], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableErrors:
-    """Translates a table's errors. Messages name the table's purpose, the table, and its environment variable."""
+    """Translates a table's errors. variable: the environment variable with the table's name, for messages."""
 
     purpose: str
     table: str
@@ -83,8 +83,8 @@ class TableErrors:
         return kind(f"{self.purpose} table {self.table}: {cause} ({code})")
 
     def is_written(self, write: Callable[[], object]) -> bool:
-        """Make a conditional write. Return False if the condition was not met, or if a transaction holds the item: read
-        the item and decide again. Raises TableUnavailable."""
+        """Make a conditional write. Return False if the condition was not met, or if a transaction holds the item; the
+        caller then reads the item and decides again. Raises TableUnavailable."""
         try:
             write()
         except (ClientError, BotoCoreError) as error:
@@ -94,8 +94,8 @@ class TableErrors:
         return True
 
     def transact(self, write: Callable[[], object]) -> list[bool] | None:
-        """Make a transaction. Return None if it is written; otherwise, for each action, whether its condition failed.
-        Without such an action, other writes were under way. Raises TableUnavailable."""
+        """Execute a transaction. Return None if it is written; otherwise, for each action, whether its condition
+        failed. If no condition failed, the transaction conflicted with other writes. Raises TableUnavailable."""
         try:
             write()
         except (ClientError, BotoCoreError) as error:
@@ -114,8 +114,8 @@ class TableErrors:
         return None
 
     def refused(self, error: ClientError | BotoCoreError) -> Item | None:
-        """Return the item that did not meet the condition (ALL_OLD), or None if there is no item; raise any other
-        error."""
+        """Return the item that did not meet the condition (ALL_OLD); None if there is no item. Raises TableUnavailable
+        for any other error."""
         if not isinstance(error, ClientError) or error.response["Error"]["Code"] != CONDITION_FAILED:
             raise self.unavailable(error) from error
         found: Item | None = error.response.get("Item")  # type: ignore[assignment]
@@ -132,8 +132,8 @@ def ledger_table_errors(table: str) -> TableErrors:
 
 
 class TableAdapter:
-    """Base of the adapters of a table, by default of the ledger's table. Stateless; the client may be shared between
-    threads."""
+    """Base class of the adapters of a table; by default that is the ledger's table. Stateless; threads may share the
+    client."""
 
     _errors_of = staticmethod(ledger_table_errors)
 
@@ -155,8 +155,8 @@ class TableAdapter:
 
     @contextmanager
     def _well_formed(self, item: str, remedy: str = "") -> Iterator[None]:
-        """Report an item that cannot be read, by KeyError or ValueError, as TableUnavailable. item: the item's name in
-        the message."""
+        """Raise TableUnavailable if the block that reads an item raises KeyError or ValueError. item: its name for the
+        message."""
         try:
             yield
         except (KeyError, ValueError) as error:
@@ -176,7 +176,7 @@ HEAD_KEY: Attributes = {"pk": {"S": "head"}, "sk": {"N": "0"}}
 
 @dataclass(frozen=True, slots=True)
 class Assignments:
-    """A SET expression and its placeholders, which are needed because DynamoDB reserves 570 words as names."""
+    """A SET expression with placeholders for names and values, because DynamoDB reserves 570 words."""
 
     text: str
     names: dict[str, str]
@@ -191,8 +191,8 @@ class Assignments:
         )
 
     def action(self, table: str, key: Attributes) -> dict[str, dict[str, Any]]:
-        """Return the update of the item as an action of a transaction. Updates do not need more permissions there, even
-        if IAM compares all keys of the transaction with the statement of each action."""
+        """Return the update of the item as an action of a transaction. In a transaction it needs the same permissions
+        as alone, even if IAM compares all keys of the transaction with the statement of each action."""
         return {
             "Update": {
                 "TableName": table,

@@ -1,5 +1,5 @@
-"""Pauses garbage collection while many long-lived objects are created: a collection would scan them repeatedly and free
-nothing.
+"""Pauses garbage collection while many long-lived objects are created: collections would scan them again and again
+without freeing memory.
 
 Functions import this module before all other modules of Berth, so it does not import them.
 """
@@ -24,8 +24,8 @@ def collection_paused() -> Iterator[None]:
 
 @contextmanager
 def start_without_collection() -> Iterator[None]:
-    """Pause collections while a function imports and initializes: they took a sixth of the start time. The objects
-    created in this block live as long as the process, so later collections also skip them."""
+    """Pause collections while a function imports and initializes, because they took a sixth of the start time. The
+    objects created in this block live as long as the process, so later collections skip them, too."""
     with collection_paused():
         yield
         gc.freeze()

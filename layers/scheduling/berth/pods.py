@@ -13,7 +13,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 """The API server's default of `spec.schedulerName`."""
 
 BERTH_SCHEDULERS = frozenset({"berth-scheduler"})
-"""The schedulers whose pods bind binds, unless a deployment names others."""
+"""The schedulers from which bind accepts pods, unless a deployment names others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class PodBinder(ABC):
 
     @abstractmethod
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        """GET the pod, consistently: a bind request does not contain the spec."""
+        """GET the pod by a consistent read: bind needs the spec, which its request does not contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class ReservedPods(ABC):
 
     @abstractmethod
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
-        """GET the pod of this name, consistently."""
+        """GET the pod of this name by a consistent read."""
 
     @abstractmethod
     def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:

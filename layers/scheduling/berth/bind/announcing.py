@@ -48,7 +48,7 @@ GRACE_SECONDS = 15.0
 """Seconds after a bind's deadline in which its Binding may still take effect, including differences between clocks."""
 
 TRIM_EVERY = 8
-"""One in this many binds deletes old announcements."""
+"""One of this many binds deletes old announcements."""
 
 RETENTION_SECONDS = 60.0
 """Seconds for which an announcement is kept after its `until`: longer than any bind takes. So a bind that has read the
@@ -56,7 +56,7 @@ log before an announcement still finds the position taken."""
 
 MAX_CONTENT_BYTES = 64_000
 """The largest pod in an announcement. Until the announcement is deleted, each call reads it for 16 read units. A
-workload's pod has 0.5 to some KB; DynamoDB's limit is 400 KB per item."""
+typical pod has 0.5 KB to a few KB; DynamoDB's limit is 400 KB per item."""
 
 FIRST_WAIT = 0.02
 """The longest wait in seconds after the first attempt that found its position taken: about the duration of one attempt
@@ -82,8 +82,8 @@ class Announcements:
         sleep: Callable[[float], None],
         random: Callable[[], float],
     ) -> None:
-        """Prepare the announcements. cache: each read is consistent, and reads the log before the head. wall: returns
-        the seconds since the epoch. random: returns a number in [0, 1)."""
+        """Prepare the announcements. cache: its reads are consistent, and the log is read before the head. wall:
+        returns the seconds since the epoch. random: returns a number in [0, 1)."""
         self._log = log
         self._cache = cache
         self._new_id = new_id
@@ -92,15 +92,14 @@ class Announcements:
         self._random = random
 
     def begin(self, binding: Binding) -> None:
-        """Record that the bind has begun. Without the record, scores of the next pods count this pod a little later."""
+        """Record that the bind has begun. If that fails, the scores of the next pods count this pod a little later."""
         with suppress(TableUnavailable):
             self._log.begin(BegunBind(binding.pod_uid, binding.node, self._wall()))
 
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announcement | BindResult | None:
-        """Evaluate the pod once more, with all pods that were announced before it, and announce it.
-
-        BindResult: a rule rejects it, or it could not be evaluated. None: bind it without an announcement, because
-        the configuration lets pods pass that cannot be evaluated, or only scores look at pods.
+        """Evaluate the pod once more, with all pods that were announced before it, and announce it. BindResult: a rule
+        rejects the pod, or it could not be evaluated. None: bind the pod without an announcement, because the
+        configuration lets pods pass that cannot be evaluated, or only scores look at other pods.
         """
         pod, attempt = read_pod(found.content), self._new_id()
         result: Announcement | BindResult | None = DEADLINE_PASSED
@@ -183,7 +182,7 @@ def _waits() -> Iterator[float]:
 
 
 def _refusal(pod: Pod, binding: Binding, policy: Policy, snapshot: Snapshot, deadline: Deadline) -> BindResult | None:
-    """Return the reason why filters that depend on other pods reject the node, or None if they pass it."""
+    """Return the reason why filters that depend on other pods reject the node, or None if they accept it."""
     try:
         rejected = policy.rejects_bind(pod, binding.node, snapshot, deadline.decision_seconds())
     except PluginFailed as error:

@@ -7,8 +7,8 @@ whether the Binding was created. If the pod is still unbound after a lost answer
 
 Prepared bind: for a pod that requests counted resources, and for every pod if a rule of the configuration depends on
 other pods. With such a rule, record that the bind has begun. GET the pod, because the request does not contain its
-spec. With such a rule, announce the pod. For counted resources, GET the Lease of the ledger and reserve. POST the
-Binding with the pod's resourceVersion as precondition. After a lost answer or a conflict, begin again with the GET.
+spec. For counted resources, GET the Lease of the ledger. With such a rule, announce the pod. Reserve counted resources.
+POST the Binding for the pod's resourceVersion. After a lost answer or a conflict, begin again with the GET.
 
 A member of a gang waits between the GET and the Binding until its gang is committed, with its share of the ledger.
 

@@ -29,7 +29,7 @@ CONFLICT = 409
 
 DEADLINE_PASSED = "the deadline was over before the API server was asked"
 
-# After these answers to a Binding, the pod has to be read: it may be bound, or may be bound again.
+# After these answers to a Binding, read the pod: it may be bound, or another Binding may succeed.
 UNSETTLED = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
 # The pod is on its node.
 BOUND = {BindOutcome.BOUND, BindOutcome.ALREADY_BOUND}
@@ -79,7 +79,7 @@ def unanswered(cause: str) -> BindResult:
 
 
 PREPARED_ATTEMPTS = 3
-"""Number of attempts. A prepared Binding also fails if the pod changes between GET and POST, so it has one more."""
+"""Number of attempts, one more than for a plain bind: the Binding also fails if the pod changes after the GET."""
 
 REASON_SCHEDULER = (
     "Berth does not bind pods of this schedulerName; if its scheduler calls Berth, add it to the stack's parameter "
@@ -113,8 +113,8 @@ class PreparedBind:
         self._announcements = rules.announcements
         self._gangs = rules.gangs
         self._owners: set[str] = set()
-        """The owners in whose ledgers the pod may have an entry: the node, and floating pools. With such pools it is
-        empty until the pod was read: the entries of an earlier attempt expire then."""
+        """The owners in whose ledgers the pod may have an entry: the node, and floating pools. If floating pools exist,
+        the set is empty until the pod was read; if no read succeeds, earlier entries expire."""
         if self._counted is not None and not self._counted.counting.floating.exist:
             self._owners.add(binding.node)
         self._is_placed = False
@@ -168,7 +168,7 @@ class PreparedBind:
     def _read_pod(self) -> FoundPod | BindResult:
         """Return the pod if it can still be bound, otherwise the result of the bind."""
         binding = self._binding
-        # Half of the time left: the next steps need the other half.
+        # Use half of the time left: the next steps need the other half.
         found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
         if isinstance(found, FoundPod):
             # Check this first: a caller must not learn the node of a pod that is not covered.
@@ -178,7 +178,7 @@ class PreparedBind:
         return _failure(found)
 
     def _read_unbound_pod(self) -> FoundPod | BindResult:
-        """Return the pod if it can still be bound, otherwise the result; then release an unused reservation."""
+        """Return the pod if it can still be bound. Otherwise release a useless reservation, and return the result."""
         found = self._read_pod()
         if isinstance(found, FoundPod):
             if not found.deleting:
@@ -240,7 +240,7 @@ class PreparedBind:
         their shares together."""
         counted, request = self._counted, needs.request
         if counted is not None and counted.right is not None and request.demands:
-            # Check this after reading the pod: a later takeover first changes the pod, so this Binding then fails.
+            # Check after reading the pod: a store that takes over later first changes the pod, and this Binding fails.
             refusal = counted.right.refusal(self._deadline.remaining() / 2)
             if refusal is not None:
                 return refusal
@@ -257,7 +257,7 @@ class PreparedBind:
         return counted.reservations.reserve(self._binding, request, counted.counting, self._deadline.remaining)
 
     def _wait_for_gang(self, pod: FoundPod, gang: GangOfPod, request: Request) -> GangPlace | BindResult | None:
-        # Imported only if gangs are enabled: a cold start without them does not need it.
+        # Only gangs need this import: a cold start without gangs skips it.
         from berth.bind.gang.member import GangMember
 
         assert self._gangs is not None  # the gang was read with it
@@ -290,7 +290,7 @@ class PreparedBind:
             self._is_open = False
             self._release_pod()
         elif result.outcome is BindOutcome.REFUSED and reservation is not None and reservation.is_first_attempt:
-            # After a takeover, the Binding of the earlier attempt may still arrive.
+            # Only a first attempt releases: the Binding of an earlier attempt may still arrive.
             assert self._counted is not None
             remaining = self._deadline.remaining
             self._counted.reservations.release(self._binding, self._owners, remaining, reservation.attempt)

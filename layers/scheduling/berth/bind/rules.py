@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class CountedResources:
     """The counted resources, the ledger that counts them, and the ledger's right to count. right: the check of this
-    right; None if no other ledger can count, as for a dump. cache: to read the labels of nodes, for floating pools."""
+    right; None if no other ledger can count, as for a dump. cache: has the labels of nodes, for floating pools."""
 
     counting: Counting
     reservations: Reservations
@@ -68,8 +68,8 @@ EVERY_POD = BindConfiguration()
 @dataclass(frozen=True, slots=True)
 class BindRules:
     """The rules for bind. counted: None without counted resources. limits: the namespaces whose pods may be bound.
-    announcements: None without rules about other pods. gangs: None if gangs are disabled. state: for records of
-    decisions. schedulers: the schedulerNames whose pods may be bound; the deployment sets them."""
+    announcements: None without rules about other pods. gangs: None if gangs are disabled. state: the configuration's
+    state, for records of decisions. schedulers: the schedulerNames whose pods may be bound; set by the deployment."""
 
     counted: CountedResources | None = None
     limits: BindConfiguration = EVERY_POD
@@ -83,7 +83,7 @@ NO_RULES = BindRules()
 
 
 REFRESH_SECONDS = 10.0
-"""Age at which the configuration is read again from tables on a network; a warm bind does not read it earlier."""
+"""Age in seconds at which the configuration is read again, if its table is on a network."""
 
 RETRY_SECONDS = 1.0
 """The same age after a failed read: shorter, because `berth config apply` waits for one interval only."""

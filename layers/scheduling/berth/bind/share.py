@@ -5,8 +5,8 @@ every entry has an open reservation, and one query finds all open reservations. 
 chooses again.
 
 Cost of a reservation without contention: one PutItem for the open reservation and one conditional UpdateItem for the
-entry; a transaction for both would double their units. For several ledgers, one transaction. A resource with devices
-costs one additional consistent GetItem, to choose the device.
+entry; a transaction for both would double their units. With several ledgers it is one transaction. A resource with
+devices costs one additional consistent GetItem, to choose the device.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 @dataclass(slots=True)
 class TableCalls:
     """Retries calls to a table. seconds: the longest duration of one call; a call does not start with less time left.
-    repeated: the first call failed and was retried, so the table may still execute the first call."""
+    repeated: whether a call failed and was retried, so that the table may still execute the first one."""
 
     remaining: Remaining
     seconds: float
@@ -62,9 +62,9 @@ class TableCalls:
 class Reservation:
     """A pod's shares in the ledgers. The entries belong to this attempt to bind the pod.
 
-    annotations: for the Binding. is_first_attempt: earlier attempts did not own an entry, so an earlier Binding cannot
-    arrive. shares: the amounts that this attempt needs, by pool. has_surplus: an entry holds more than these shares,
-    for a Binding of an earlier attempt.
+    annotations: the Binding's annotations. is_first_attempt: whether no earlier attempt owned an entry, so that no
+    earlier Binding can arrive. shares: the amounts that this attempt needs, by pool. has_surplus: whether an entry
+    holds more than these shares, for a Binding of an earlier attempt.
     """
 
     binding: Binding

@@ -64,7 +64,7 @@ ALL = RequiredFields(
     explanations=True,
     replacements=True,
 )
-"""The fields that any profile reads: a file is small, so all of them are kept."""
+"""The fields that any profile may read. A file is small, so all of them are kept."""
 
 _PROJECTIONS = projections(ALL)
 _NAMES = [resource.key for resource in _PROJECTIONS]
@@ -183,7 +183,7 @@ class DumpReservedPods(ReservedPods):
 
 
 class DumpWatch(ClusterWatch):
-    """Watches a dump; for one thread. `observed_at` is the last successful read of the file."""
+    """Watches a dump; for one thread. `observed_at` is the time of the last successful read of the file."""
 
     def __init__(self, dump: DumpCluster, clock: Callable[[], float]) -> None:
         super().__init__(_NAMES, {})

@@ -1,6 +1,6 @@
-"""Reads a file of Kubernetes objects in the formats that `kubectl apply` reads and `kubectl get` prints; all commands
-use it. kubectl's YAML of a large cluster is one list of hundreds of megabytes. Parsing it item by item takes a third of
-the time of parsing the whole list."""
+"""Reads a file of Kubernetes objects, in the formats that `kubectl apply` reads and `kubectl get` prints, for all
+commands. kubectl's YAML of a large cluster is one list of hundreds of megabytes. Parsing it item by item takes a third
+of the time of parsing the whole list."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ITEM = re.compile(rb"^- ", re.MULTILINE)
 _AFTER = re.compile(rb"^[^-# \t\n]", re.MULTILINE)
 # An alias may refer to another item. kubectl does not print aliases; a list with aliases is parsed as a whole.
 _ALIAS = re.compile(rb"[:-] \*[\w-]+[ \t]*$", re.MULTILINE)
-# Larger than a hand-written manifest: a text of at least this many bytes that starts like JSON is a dump.
+# Hand-written manifests have fewer bytes: a larger text that starts like JSON is a dump in JSON.
 _MANIFEST = 1_000_000
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -86,8 +86,8 @@ def set_identity(metadata: KubernetesObject) -> None:
 
 
 def select_objects(objects: Iterable[KubernetesObject]) -> tuple[list[KubernetesObject], Counter[str]]:
-    """Return the objects that scheduling uses, and the number of other objects by the reason. Of several objects with
-    the same name, the last is used, as with `kubectl apply`."""
+    """Return the objects that scheduling uses, and the number of omitted objects for each reason. Of several objects
+    with the same name, the last is used, as with `kubectl apply`."""
     found: dict[object, KubernetesObject] = {}
     left_out: Counter[str] = Counter()
     for obj in objects:
@@ -152,7 +152,7 @@ def _as_json(obj: KubernetesObject) -> KubernetesObject:
 
 
 def _json_documents(text: bytes) -> list[object] | None:
-    """Parse one or more documents of JSON. Returns None if the text may be YAML, also YAML that resembles JSON."""
+    """Parse one or more documents of JSON. Return None if the text may be YAML, even if it begins like JSON."""
     if text.lstrip()[:1] not in (b"{", b"["):
         return None
     try:
@@ -174,7 +174,7 @@ def _json_documents(text: bytes) -> list[object] | None:
 
 
 def _yaml_documents(text: bytes) -> Iterator[tuple[object, KubernetesObject]]:
-    """Yield each document with the kind and version that its items have if they lack their own."""
+    """Yield each document, with the kind and version for items that do not have their own."""
     head = _LIST.search(text)
     if head is None or text.startswith(b"---") or b"\n---" in text or _ALIAS.search(text):
         yield from ((document, {}) for document in yaml.load_all(text, _LOADER))

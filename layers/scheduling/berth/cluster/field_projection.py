@@ -1,8 +1,8 @@
 """The fields of each resource that Berth keeps, from the API server's answer to the cache. All others are dropped.
 
-`projections` has the fields by resource; pods are in `scheduling/objects/projection`. Of finished pods, which use no
-resources, only identity and phase are kept. Annotations are kept if they define counted amounts or contain the name of
-a gang. Volumes are kept if they are images. The creationTimestamp of pending pods is kept if gangs are enabled.
+`projections` has the fields by resource; pods are in `scheduling/objects/projection`. Finished pods do not use
+resources, so only their identity and phase are kept. Annotations are kept if they define counted amounts or contain the
+name of a gang. Volumes are kept if they are images. The creationTimestamp of pending pods is kept if gangs are enabled.
 
 Reasons of a rejection by Berth: plugins define them as their constants `REASON` and `REASON_…`, custom plugins anywhere
 in their code; some do not depend on the plugins. The reasons of an in-tree plugin are included if the profile filters
@@ -67,8 +67,8 @@ _ANY_WORD = re.escape("{}")  # `Insufficient {}`: any resource
 
 
 def reasons_of(plugin: object) -> frozenset[str]:
-    """Return the `reasons` of a plugin or its class, or the constants `REASON` and `REASON_…` of the modules that the
-    class and its bases are in; for a custom plugin all string constants in the code of its package."""
+    """Return the `reasons` of a plugin or its class. By default, these are the constants `REASON` and `REASON_…` in the
+    modules of the class and its bases, and for a custom plugin all strings in the code of its package."""
     given = getattr(plugin, "reasons", None)
     bases = (plugin if isinstance(plugin, type) else type(plugin)).__mro__
     # A custom plugin that extends a shipped one has more reasons than those that it inherits.
@@ -87,7 +87,7 @@ def reasons_of(plugin: object) -> frozenset[str]:
 
 
 def _texts_of(module: ModuleType) -> Iterator[str]:
-    # Imported here: most configurations do not use custom plugins.
+    # Only custom plugins need these imports.
     from ast import Constant, parse, walk
     from inspect import getsource
 
@@ -126,7 +126,7 @@ def _pattern(reasons: frozenset[str]) -> re.Pattern[str]:
 
 
 PROJECTION_VERSION = 2
-"""Increased if more fields are kept, or fields have another form. The watcher then lists everything again."""
+"""Increase this if more fields are kept, or fields have another form: the watcher then lists everything again."""
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -148,9 +148,10 @@ ALL_ANNOTATIONS = Annotations(None)
 @dataclass(frozen=True, slots=True)
 class RequiredFields:
     """The fields that a policy reads in addition to the fields that every policy reads. spreading: services and
-    controllers, for the default constraints of PodTopologySpread. images: for ImageLocality. gangs: PodGroups, and the
-    creation times of pods. berth_reasons: the reasons of a rejection by Berth. floats: whether there are floating
-    pools. explanations: what explains why a pod waits. replacements: how replacements of pods on nodes select nodes."""
+    controllers, for the default constraints of PodTopologySpread. images: the images on nodes, for ImageLocality.
+    gangs: PodGroups, and creation times of pods. berth_reasons: reasons of rejections by Berth. floats: whether there
+    are floating pools. explanations: fields that explain why pods wait. replacements: the node selection of placed
+    pods."""
 
     spreading: bool = False
     images: bool = False
@@ -256,13 +257,13 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
 
 
 _FAILED_CALL = re.compile(r"/scheduler/(?:filter|filter_onlyone|prioritize|bind|preempt)\b")
-"""Part of the URL in an error of HTTPExtender.send: without a response, or with another status than 200. Errors of
-Berth do not contain it. https://github.com/kubernetes/kubernetes/blob/master/pkg/scheduler/extender.go"""
+"""Part of the URL in an error of HTTPExtender.send, after no response or another status than 200. Errors of Berth do
+not contain it. https://github.com/kubernetes/kubernetes/blob/master/pkg/scheduler/extender.go"""
 
 
 def _undecided(obj: KubernetesObject, condition: KubernetesObject) -> KubernetesObject | None:
-    """Return the value of UNDECIDED: no scheduler has tried the pod, or its call of a verb failed. None for any other
-    pod, for a gated or nominated one, and for one that is being deleted."""
+    """Return the value of UNDECIDED if no scheduler has tried the pod, or a call of a verb for it failed. None for any
+    other pod, and for a pod that is gated, nominated or being deleted."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     if metadata.get("deletionTimestamp") or spec.get("schedulingGates") or status.get("nominatedNodeName"):
         return None

@@ -58,9 +58,9 @@ a gigabyte of JSON."""
 @dataclass(frozen=True, slots=True)
 class KubernetesCluster(Cluster):
     """A cluster behind an API server. Needs `get` on kube-system, and `list` and `watch` on resources (see
-    field_projection). `clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Reflector). `remedy`:
-    the remedy if the user may not list or watch a resource; the resource's name is appended. `lists_first`: list even
-    if the predecessor has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
+    field_projection). `clock`: returns the seconds since the epoch. `jitter`: see Reflector. `remedy`: the remedy if
+    the user may not list or watch a resource; the resource's name is appended. `lists_first`: whether to list even if
+    the predecessor has positions, for a periodic watcher: a resumed watch does not show when it has caught up."""
 
     api: ApiServer
     required: RequiredFields

@@ -1,4 +1,4 @@
-"""Events on pods, at the API server: `create` on events of events.k8s.io."""
+"""Events on pods in the Kubernetes API. Needs `create` on events of events.k8s.io."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods in the Kubernetes API. Needs `create` on pods/binding; `get`, `list` and `patch` on pods."""
+"""Pods in the Kubernetes API. Needs `create` on pods/binding, and `get`, `list` and `patch` on pods."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _pod_path(namespace: str, name: str) -> str:
 
 
 ANNOTATION = "berth.dev/touched-at"
-"""The annotation that a touch sets. It is not read: the patch makes Bindings fail that were sent before."""
+"""The annotation that a touch sets. Its value is not used: the patch itself makes earlier Bindings fail."""
 
 TIMEOUT_SECONDS = 2.0
 PAGE_SIZE, PAGE_SECONDS = 500, 30.0

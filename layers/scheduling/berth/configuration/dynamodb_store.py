@@ -1,4 +1,4 @@
-"""The applied configuration in DynamoDB: items `configuration` in two tables, and its hash on the head.
+"""The applied configuration in DynamoDB: items of the partition `configuration` in two tables, and a hash on the head.
 
 The functions read the cache table's document. The ledger's table has a copy, because the cache table may be emptied at
 any time, and the configuration defines the resources that the ledger counts.
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from berth.dynamodb import Attributes, Item
 
 SCHEMA_VERSION = 1
-"""The schema of the items. Every change increases the number, except an attribute that other releases may leave out,
-such as `pluginVersion`."""
+"""The schema of the items. Every change increases it, except a new attribute that other releases may leave out, such as
+`pluginVersion`."""
 
 OLDEST_READER = 1
 """The oldest schema whose readers may use the items that this release writes."""
@@ -148,11 +148,11 @@ class DynamoDBConfigurationStore(ConfigurationStore):
 
     def _apply(self, version: AppliedVersion) -> None:
         for _ in range(ATTEMPTS):
-            # Write the ledger's table first: if the two documents differ, the document applied last is in force.
+            # The ledger's document is replaced first. If the second write fails, `restore` copies the later document.
             seen = [(each, each.read()) for each in reversed(self._tables)]
             known = [each for table, found in seen for each in (found, *table.history()) if each is not None]
             version = replace(version, version=1 + max((each.version for each in known), default=0))
-            # A document is recorded before it takes effect.
+            # Record the document in both histories before it takes effect.
             if all(each.record(version) for each in self._tables) and all(
                 each.replace(version, replaced) for each, replaced in seen
             ):
@@ -165,7 +165,7 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         try:
             done = "" if self._ledger is None else self._repair(self._ledger)
         finally:
-            # Do this even if the ledger's table is unavailable.
+            # Check the head even if the ledger's table is unavailable.
             cached = self._cache.read()
             if cached is not None:
                 self._point(cached, only_if_missing=not done)

@@ -2,8 +2,8 @@
 
 The head has the hash of the applied document. A reader reads the document once for each hash.
 
-The version of custom plugins, `1.2.0+3f9a1c2b`, has the package's `__version__` and a hash of the package's files and
-of the locked requirements in the same directory. So a layer has the version of the directory that it was built from.
+The version of custom plugins, such as `1.2.0+3f9a1c2b`, is the package's `__version__` with a hash of its files and of
+the locked requirements in the same directory. So a layer has the version of the directory that it was built from.
 
 The ledger has a marker as soon as resources are counted. While the marker exists, a configuration that does not count
 means that the applied document was lost, unless a user applied it with `berth config apply --stop-counting`.
@@ -70,7 +70,7 @@ def declared_version(directory: Path) -> str:
 
 
 def package_files(directory: Path) -> Iterator[Path]:
-    """Yield the package's files in order, without byte-code and hidden files."""
+    """Yield the package's files in sorted order, without byte-code and hidden files."""
     for path in sorted((directory / PACKAGE).rglob("*")):
         parts = path.relative_to(directory).parts
         if path.is_file() and path.suffix != ".pyc" and not any(part.startswith(".") for part in parts):
@@ -96,10 +96,10 @@ REMEDY = "apply a valid document, or run berth config rollback"
 
 @dataclass(frozen=True, slots=True)
 class AppliedVersion:
-    """A document that was applied. version: from 1, in the order of application. applied_at: seconds since the epoch;
-    0 is unknown. note: the reason for applying it, such as a rollback; may be empty. plugin_version: the version of the
-    custom plugins that it was tried with; empty without custom plugins, or if unknown. stops_counting: the user who
-    applied it confirmed that counting ends."""
+    """A document that was applied. version: from 1, in the order of application. applied_at: seconds since the epoch; 0
+    if unknown. note: the reason for applying it, such as a rollback; may be empty. plugin_version: the version of the
+    custom plugins that it was tried with; empty without custom plugins, or if unknown. stops_counting: whether the user
+    who applied it confirmed that counting ends."""
 
     version: int
     document: str
@@ -133,14 +133,13 @@ class ConfigurationStore(ABC):
         note: str = "",
         plugin_version: str = "",
     ) -> None:
-        """Store the document, then point the head to it. Readers of older releases may read it at any time.
-        stops_counting: the document may end counting, although the ledger counted before. Other arguments: see
-        AppliedVersion."""
+        """Store the document, then point the head to it. Processes of older releases may read the document at any time.
+        The arguments are fields of AppliedVersion."""
         self._apply(AppliedVersion(0, document, at, note, plugin_version, stops_counting))
 
     @abstractmethod
     def _apply(self, version: AppliedVersion) -> None:
-        """Store and point to the document of this version, which gets the next number."""
+        """Store this version with the next number, and point the head to it."""
 
     @abstractmethod
     def restore(self) -> str:
@@ -149,7 +148,7 @@ class ConfigurationStore(ABC):
 
 
 class ConfigurationInvalid(Exception):
-    """The document is invalid or missing. The message lists the fields."""
+    """The document is missing, or cannot be used. The message has the cause."""
 
 
 def hash_of(document: str) -> str:
@@ -159,7 +158,7 @@ def hash_of(document: str) -> str:
 @dataclass(frozen=True, slots=True)
 class ActiveConfiguration:
     """A configuration as a verb uses it. fallback: the reason why another document is in use; empty if the applied
-    document was loaded. plugin_version: of this process's custom plugins; empty if the document does not use any."""
+    document was loaded. plugin_version: the process's version of custom plugins; empty if the document uses none."""
 
     document: BerthConfiguration
     policy: Policy
@@ -193,8 +192,8 @@ class ActiveConfiguration:
         time_limit: TimeLimit = NO_TIME_LIMIT,
         plugins: Callable[[], str] = installed_version,
     ) -> ActiveConfiguration:
-        """Build the policy. plugins: returns the plugins' version in this process. Raises ConfigurationInvalid if a
-        plugin cannot be built, or for any other error: another document may still work."""
+        """Build the policy. plugins: returns the plugins' version in this process. Raises ConfigurationInvalid for
+        every error, such as that of a plugin, so that the caller can try another document."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
             version = plugins() if configuration.names_custom_plugins else ""
@@ -211,7 +210,7 @@ class Configurations:
 
     If the applied document cannot be loaded, the newest earlier document that can be loaded is used, otherwise the
     deployed one, with the applied document's sections about counting and binding (see _kept_sections); `warn` gets the
-    cause. If these sections cannot be read, loading fails. `deployed`: called on first use; it may raise
+    cause. If these sections cannot be read, loading fails. `deployed`: called when needed; may raise
     ConfigurationInvalid. `remembered_bytes`, `time_limit`: see Policy.
     """
 
@@ -297,11 +296,11 @@ COUNTING_LOST = (
     "with berth config apply, or with --stop-counting one that counts nothing"
 )
 REFRESH_SECONDS = 10.0
-"""The seconds for which a result is used."""
+"""The seconds for which CountingLossCheck uses a result."""
 
 
 class CountingLost(Exception):
-    """The configuration does not count, although the ledger does and a user did not stop it. The message has the
+    """The configuration does not count, although the ledger does, and no user stopped counting. The message has the
     remedy."""
 
     def __init__(self) -> None:
@@ -309,8 +308,8 @@ class CountingLost(Exception):
 
 
 class CountingLossCheck:
-    """Checks calls of a warm environment whose configuration does not count. Thread-safe. It reads the ledger's marker
-    at most every 10 s, and the ledger's copy of the document if there is a marker."""
+    """Detects in a warm environment that counting was lost. Thread-safe. It reads the ledger's marker at most every 10
+    s, and the ledger's copy of the document if there is a marker."""
 
     def __init__(
         self, marker: Callable[[], Marker | None], counting_is_stopped: Callable[[], bool], clock: Clock
@@ -348,8 +347,8 @@ class CountingLossCheck:
 
 def _kept_sections(document: str) -> dict[str, object] | UnreadableObject:
     """Return the sections of a document that stay in force if it cannot be loaded as a whole, by their Python names. If
-    less was counted or more bound, a resource could be assigned twice. UnreadableObject: names the section that cannot
-    be read."""
+    fewer resources were counted or more pods bound, a resource could be assigned twice. UnreadableObject names the
+    section that cannot be read."""
     try:
         content = from_json(document)
     except ValueError:

@@ -19,7 +19,7 @@ MAX_ANSWERED = 50
 kilobytes."""
 
 MAX_WITH_NODES = 3
-"""The limit for documents with all nodes, which take the name and a few bits for each node."""
+"""Maximum number of documents with all nodes: each contains the name and a few bits for each node."""
 
 MAX_REASONS = 50
 """Maximum number of reasons: a custom plugin may return a different reason for each node."""

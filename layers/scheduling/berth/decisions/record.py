@@ -33,7 +33,7 @@ MAX_UNKNOWN = 10
 """Maximum number of names of unknown nodes: a request may contain any number of unknown nodes."""
 
 MAX_NAME_CHARACTERS = 253
-"""The longest name of a node in Kubernetes."""
+"""The maximum length of a node's name in Kubernetes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RejectedNodes:
 
 @dataclass(frozen=True, slots=True)
 class ScoredNode:
-    """One of the best nodes. by_plugin: weighted scores; None for a rejected node, or if the snapshot was freed."""
+    """One of the best nodes. by_plugin: its weighted scores; None if it was rejected, or if the snapshot was freed."""
 
     node: str
     score: int
@@ -63,11 +63,11 @@ class ScoredNode:
 class Record(NamedTuple):
     """The record of a decision of filter or prioritize.
 
-    at: seconds since the epoch. positions: of the request's nodes. source: the index that assigns positions. unknown:
-    the first names that are missing from the node cache. mask: a byte for each node, 0 if rejected; empty if rules were
-    not applied. codes: the index in `statuses` for each rejected node. scores: for each node of the request; of
-    filter_onlyone for each node that passes. snapshot: a weak reference, because a later state replaces it. A named
-    tuple, because a frozen dataclass takes five times as long to create in every call.
+    at: seconds since the epoch. positions: the positions of the request's nodes. source: assigns the positions.
+    unknown: the first names that are missing from the node cache. mask: a byte for each node, 0 if rejected; empty if
+    rules were not applied. codes: the index in `statuses` for each rejected node. scores: one for each node of the
+    request; for filter_onlyone, one for each node that passes. snapshot: a weak reference, because a later state
+    replaces it. A named tuple, because a frozen dataclass takes five times as long to create in every call.
     """
 
     at: float
@@ -94,7 +94,7 @@ class Record(NamedTuple):
         """Create the record. last: an earlier record, whose positions are shared if they are equal."""
         pod, nodes, policy, snapshot, cache, verdicts, scores, chosen, _, totals = decision
         positions: Sequence[int] = nodes.positions
-        # The comparison takes a few microseconds; a separate tuple for each call takes 40 kB for 5,000 nodes.
+        # The comparison takes a few microseconds; a separate tuple for each call takes 40 KB for 5,000 nodes.
         if last is not None and last.positions == positions:
             positions = last.positions
         mask, rejected = (b"", NONE_REJECTED) if verdicts is None else (verdicts.mask, verdicts.rejected)

@@ -1,6 +1,6 @@
-"""Decodes the requests of the verbs: their outer objects and the used fields.
+"""Decodes the requests of the verbs: the outer objects and the fields that the verbs use.
 
-Keys of the outer objects are compared without regard to case, as encoding/json does (fact 1).
+Keys of the outer objects are compared without regard to case, as encoding/json does (fact 2).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingReq
 
 
 class LastAttempt(Enum):
-    """The result of the last attempt to schedule the pod. REJECTED: with the nodes' reasons. ERROR: without them."""
+    """The result of the last attempt to schedule the pod. REJECTED: no node was feasible. ERROR: the attempt failed."""
 
     NONE = "none"
     REJECTED = "Unschedulable"
@@ -103,7 +103,7 @@ class LastAttempt(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PodVersion:
-    """The scheduler's version of the pod, and its last attempt."""
+    """The resourceVersion of the pod in the request, and the result of the last attempt to schedule it."""
 
     resource_version: str
     last_attempt: LastAttempt
@@ -126,7 +126,7 @@ _VERSION, _VERSION_WITHIN = '"resourceVersion":"', 2_000
 
 
 def pod_version_in(body: str | bytes) -> str:
-    """Return the pod's resourceVersion without decoding: kube-scheduler writes it behind the pod's names. Return an
+    """Return the pod's resourceVersion without decoding: kube-scheduler writes it soon after the pod's names. Return an
     empty string if it is elsewhere."""
     start = body[:_VERSION_WITHIN] if isinstance(body, str) else body[:_VERSION_WITHIN].decode(errors="replace")
     return start.partition(_VERSION)[2].partition('"')[0]
@@ -178,8 +178,8 @@ TOO_MANY_NODES = f"the request has more than {MAX_NODES} nodes"
 class RequestNodes:
     """The pod, its candidate nodes (each once, in the request's order), and the cluster state for the decision.
 
-    items: the node objects of full mode, which the answer echoes; None in node-cache mode. state: for records of
-    decisions. coverage: the version of pods up to which the snapshot is complete; unknown in full mode.
+    items: the node objects of full mode, which the answer echoes; None in node-cache mode. state: the cache's state,
+    for records of decisions. coverage: the version of pods up to which the snapshot is complete; unknown in full mode.
     """
 
     pod: Pod

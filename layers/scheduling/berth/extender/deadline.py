@@ -59,11 +59,11 @@ class DeadlinePassed(Exception):
 
 
 class BoundedReads:
-    """Runs the reads of a call. After the deadline a read does not start; without a deadline it runs in the same
+    """Runs the reads of a call. After the deadline a read does not start; without a deadline it runs in the caller's
     thread. Thread-safe."""
 
     def __init__(self, *, is_never_late: bool = False) -> None:
-        """Create the reads. is_never_late: the store is in this process, so every read runs in the same thread."""
+        """Create the reads. is_never_late: the store is in this process, so every read runs in the caller's thread."""
         self._is_never_late = is_never_late
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="read")
 

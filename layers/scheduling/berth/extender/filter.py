@@ -35,8 +35,8 @@ class JoinedNodes:
         self._absent = set[str]()
 
     def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
-        """Return the candidates once the cache contains another node of the request; otherwise the same candidates.
-        read: returns the candidates with the current cache, or None if they cannot be read."""
+        """Wait until the cache has more of the request's nodes, and return the new candidates. If none appears in time,
+        return the same ones. read: returns the candidates with the current cache; None if it cannot be read."""
         unknown = _unknown(candidates)
         if unknown <= self._absent:
             return candidates
@@ -134,9 +134,9 @@ def _waits(body: str | bytes, candidates: RequestNodes, found: Feasibility) -> b
     """Return whether the rejection has to wait: it would lead to evictions, and the cache may be behind.
 
     The scheduler preempts if all nodes are rejected. It may know of a node that has just joined, or of a pod that has
-    just ended. After an Error it does not preempt, and tries again after a second (facts 14 and 42). For that attempt
-    the cache contains every listed node and the failure of this attempt, and so all earlier changes of pods. An Error
-    clears the nomination, so a nominated pod does not wait: `Policy.resolvable` keeps its node.
+    just ended. After an Error it does not preempt, and tries again after a second (facts 14 and 42). That attempt
+    waits, too, unless the cache contains every listed node and the pod's status after the Error, and so all earlier
+    changes of pods. An Error clears the nomination, so a nominated pod does not wait; see `Policy.resolvable`.
     """
     pod, seen = candidates.pod, candidates.coverage
     if found.feasible or found.exempt or pod.nominated_node or seen.covers("0") is None:

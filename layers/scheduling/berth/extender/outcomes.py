@@ -39,7 +39,7 @@ class BindOutcome(StrEnum):
     binds were faster at every try. TOO_LARGE: the pod cannot be announced, so it is not bound under such rules.
     INSUFFICIENT, NO_LEDGER and COUNTED_ELSEWHERE occur only for pods that request counted resources. INSUFFICIENT: the
     node has too little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE:
-    another store counts the cluster's resources. CONTENDED: others changed the pod or the ledger at every attempt.
+    another store counts the cluster's resources. CONTENDED: other calls changed the pod or the ledger at every attempt.
     UNREADABLE: the pod's request is not a valid amount. The GANG outcomes occur only for members of gangs. GANG_WAITS:
     another gang is being placed, or this gang's placement was ended. GANG_GAVE_UP: too few members were being bound at
     once. GANG_DEGRADED: the gang is committed, and this member's Binding failed for good. GANG_INVALID: the pod does
@@ -99,8 +99,8 @@ class FailureOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BindResult:
-    """The result of a bind. reason: for the pod's event; empty if the pod is on the node. The same cause has the same
-    text each time (fact 17)."""
+    """The result of a bind. reason: the text of the pod's event; empty if the pod is on the node. The same cause has
+    the same text each time (fact 17)."""
 
     outcome: BindOutcome
     reason: str = ""
@@ -111,7 +111,7 @@ Outcome = FilterOutcome | PrioritizeOutcome | BindOutcome | PreemptOutcome | Fai
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason why a verb cannot decide. reason: for the pod's event, with the cause and a remedy, no secrets."""
+    """A call without a decision. reason: the text of the pod's event, with the cause and a remedy, but no secrets."""
 
     outcome: FailureOutcome
     reason: str

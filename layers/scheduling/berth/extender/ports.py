@@ -28,8 +28,8 @@ class CacheUnavailable:
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """Positions of the log of announcements. first: all earlier announcements have ended. end: the last position; 0 if
-    the log is empty."""
+    """Positions in the log of announcements. first: the binds of all earlier announcements have ended. end: the last
+    position; 0 if the log is empty."""
 
     first: int
     end: int
@@ -77,8 +77,8 @@ class DecisionContext:
     """The input of a decision: the policy in force, and the cluster from the cache.
 
     counting_refusal: the reason to reject pods that request counted resources; empty if they are not rejected. log: the
-    announcements that were read for the cluster. state: for records of decisions. coverage: the changes of pods that
-    the cluster contains.
+    announcements that were read for the cluster. state: the cache's state, for records of decisions. coverage: the
+    changes of pods that the cluster contains.
     """
 
     policy: Policy
@@ -95,7 +95,7 @@ publishes a change within 25 ms, a stack within a few hundred. The scheduler doe
 
 
 class NodeCache(ABC):
-    """The cluster's state and the applied configuration. Both never go back to an earlier version."""
+    """The cluster's state and the applied configuration. Neither of them goes back to an earlier version."""
 
     @abstractmethod
     def current(

@@ -5,7 +5,7 @@ policy rejects even after the evictions, and adds victims if the policy needs mo
 `scheduling/preemption/victim_review.py`. A policy whose plugins do not depend on pods does not change the victims.
 
 The request has complete victims (full mode) or their UIDs (node-cache mode). A node with an unreadable victim is
-omitted: evicting only the other victims would not help. If all nodes are omitted, the answer is a failure.
+omitted: evicting only the other victims would not help. If all nodes have such a victim, the call fails.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AnsweredVictims:
     """The victims that this environment last returned for each pod, by node. Thread-safe.
 
     The scheduler evicts the victims of one node and nominates the node. Until the cache shows that the victims are
-    gone, the next call finds them here. Another environment only uses the victims' deletion timestamps.
+    gone, the next call finds them here. Another environment knows them only by their deletion timestamps.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class AnsweredVictims:
         return frozenset() if victims is None else {victim.uid for victim in victims.pods}
 
     def answer(self, pod: Pod, found: Mapping[str, Victims]) -> None:
-        """Store the answer; of many pods only the most recent are kept."""
+        """Store the answer; only the answers for the last MAX_PREEMPTORS pods are kept."""
         if found:
             self._by_pod.pop(pod.uid, None)
             self._by_pod[pod.uid] = found

@@ -31,9 +31,9 @@ class Decision(NamedTuple):
     """One decision about the nodes of a request. A tuple, because every call creates a Decision, and a dataclass takes
     three times as long.
 
-    verdicts: of filter; None if rules were not applied. scores: of prioritize, for each of `nodes`. chosen: the only
-    node that filter_onlyone returns; empty otherwise. totals: the scores behind that choice, for each node that passes.
-    open_gangs: the open gangs that were considered for a member of a gang.
+    verdicts: filter's result; None if rules were not applied. scores: prioritize's score for each of `nodes`. chosen:
+    the only node that filter_onlyone returns; empty otherwise. totals: the scores behind that choice, for each node
+    that passes. open_gangs: the open gangs that were considered for a member of a gang.
     """
 
     pod: Pod
@@ -102,8 +102,8 @@ INTERNAL_SERVER_ERROR = 500
 
 class Reply(NamedTuple):
     """The reply of a verb; `body` is JSON. `pod` and `detail` are for the log: `namespace/name`, and a one-line
-    description. `decision`: for records of decisions; None without a decision. reason_code: the code of the reason that
-    rejects the most nodes, if all nodes are rejected."""
+    description. `decision`: the decision to record, if any. reason_code: the code of the reason that rejects the most
+    nodes, if all nodes are rejected."""
 
     body: bytes
     outcome: Outcome
@@ -165,7 +165,7 @@ def _need_escapes(names: list[str]) -> bool:
 
 
 def _joined(start: str, names: list[str], after: Sequence[str], separator: str, end: str) -> orjson.Fragment:
-    """Join the names to JSON, each followed by its text of `after`, which ends with the separator."""
+    """Join the names into JSON. after: the text after each name, which ends with the separator."""
     parts = [""] * (2 * len(names))
     parts[0::2] = names
     parts[1::2] = after

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """Both clocks, read together; in seconds."""
+    """The times of both clocks, read together; in seconds."""
 
     monotonic: float
     wall: float
 
     def longest_since(self, earlier: Instant) -> float:
-        """Return the longest possible time since then, for this process's own lease. The result is too short only if
-        the process freezes and the clock is set back."""
+        """Return the longest possible time since `earlier`, for this process's own lease. The result is too short only
+        if the process freezes and the wall clock is set back."""
         return max(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 
     def shortest_since(self, earlier: Instant) -> float:
-        """Return the shortest possible time since then, for the lease of another holder, which must not be acquired too
+        """Return the shortest possible time since `earlier`, for another holder's lease, which must not be acquired too
         early. The result never exceeds the time that has passed."""
         return min(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 

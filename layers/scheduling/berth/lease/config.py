@@ -17,8 +17,8 @@ class LeaderElectionConfig:
 
     lease_duration: whole seconds, as in the record: the holder must not assume a longer lease than it wrote.
     renew_deadline: the leader stops when its last renewal is this old. client-go counts from the first failed attempt,
-    but can cancel a running call; here a call ends by the client's timeouts, for which the rest of the lease is
-    reserved. So it is shorter than lease_duration, and longer than a retry_period with its jitter.
+    but can cancel a running call; here only the client's timeouts end a call, and the rest of the lease is reserved for
+    them. So it is shorter than lease_duration. It is longer than a retry_period with its jitter.
     """
 
     lease_duration: int = 15
@@ -32,9 +32,9 @@ class LeaderElectionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """When this candidate will hand over, and for which handover it waits. at: the wall clock time at which it releases
-    the lease; None if it does not announce a release. horizon: it waits if a healthy leader's announced handover is at
-    most this many seconds away; otherwise it ends with NOT_NEEDED. Infinite: it always waits (a standby)."""
+    """The handover that this candidate announces, and those for which it waits. at: the wall clock time of its release;
+    None if it does not announce one. horizon: the candidate ends with NOT_NEEDED if a healthy leader will not hand over
+    within this many seconds; infinite if it always waits (a standby)."""
 
     at: float | None = None
     horizon: float = math.inf

@@ -1,8 +1,8 @@
-"""The lock on DynamoDB: conditional updates of an item, mostly the head, that preserve the node cache's attributes.
+"""The lock on DynamoDB: conditional updates of an item, usually the head, that keep the node cache's attributes.
 
-The client's configuration limits the time of a call. It must be one or two attempts of a second: botocore's own retries
-take longer than the renew deadline. If a write was committed but its answer was lost, the second attempt finds the
-call's own nonce, so that it is not mistaken for a lost race.
+The client's configuration limits the time of a call. It must allow at most two attempts of one second each, because
+botocore's default retries take longer than the renew deadline. If a write was committed but its answer was lost, the
+second attempt finds the call's own nonce in the item, and the call counts as written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FENCE_MATCHES = f"{VERSION_MATCHES} AND #holderIdentity = :holderIdentity AND #l
 
 
 def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments:
-    """Return the lease's part of an update that publishes under the condition FENCE_MATCHES, and renews the lease.
+    """Return the lease's part of an update that publishes under the condition FENCE_MATCHES. It renews the lease.
     nonce: unique per publication, so that a retry recognizes a write whose answer was lost."""
     update = Assignments.of(
         {
@@ -55,7 +55,7 @@ def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments
             "nonce": {"S": nonce},
         }
     )
-    # Version and uid alone are sufficient; holder and epoch catch a mistake in them.
+    # The version and the uid are sufficient. The holder and the epoch are compared, too, to reveal a defect.
     names = {f"#{name}": name for name in ("uid", "holderIdentity", "leaseTransitions")}
     condition: Attributes = {
         ":seen": {"N": str(fence.resource_version)},
@@ -147,7 +147,7 @@ class DynamoDBLeaseLock(CacheTableAdapter, LeaseLock):
         current = None if item is None else self._read(item)
         if isinstance(current, Unavailable):
             return current
-        # This call's first attempt was committed, its answer was lost, and the client retried it.
+        # With this nonce, the call's first attempt was committed, its answer was lost, and the client retried.
         is_mine = current is not None and current.nonce == nonce
         return Written(current) if current is not None and is_mine else Conflict(current)
 

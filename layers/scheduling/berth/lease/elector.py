@@ -1,11 +1,11 @@
 """Leader election with a lease in one DynamoDB item, and the loop that runs it.
 
 Guarantees:
-- At most one elector holds a fence that the table accepts. The fence contains holder, epoch (leaseTransitions), uid and
-  resourceVersion of the record, and each leadership has an epoch of its own.
+- At most one elector holds a fence that the table accepts. The fence contains the record's holder, epoch
+  (leaseTransitions), uid and resourceVersion. Each leadership has its own epoch.
 - An elector does not return a fence after its lease has expired by its own clocks.
 - A publication under the fence renews the lease.
-- Two clocks are read, monotonic and wall. Each rule uses the clock that is on the safe side (see clock).
+- Two clocks are read, monotonic and wall. Each rule uses the clock whose error is harmless for the rule (see clock.py).
 
 Not guaranteed:
 - That a leader exists. After a crash the next candidate waits until the lease has expired.
@@ -49,7 +49,7 @@ _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 
 def release(lock: LeaseLock, identity: str, clock: Clock) -> ReleaseOutcome:
-    """Release the lease by a get, and by an update if this candidate is the record's holder."""
+    """Release the lease: get the record, and clear its holder if that is this candidate."""
     found = lock.get()
     if isinstance(found, Unavailable):
         return ReleaseOutcome.UNKNOWN
@@ -81,8 +81,8 @@ class LeaderElector:
         epoch_floor: Callable[[], int] = lambda: 0,
     ) -> None:
         """Create a candidate. identity: unique, never reused. random: returns a number in [0, 1), for the jitter.
-        epoch_floor: returns the minimum epoch of a new term, before each claim. A recreated head item restarts at 0,
-        but stores that outlive it and are fenced by epoch need an epoch greater than any earlier one."""
+        epoch_floor: called before the claim of a new term; returns its minimum epoch. A recreated head item restarts at
+        0, but stores that outlive it and are fenced by epoch need an epoch greater than any earlier one."""
         if not identity:
             raise ValueError("a candidate's identity must not be empty: an empty holder means that the lease is free")
         self.identity = identity
@@ -132,35 +132,35 @@ class LeaderElector:
         return step
 
     def fence(self) -> Fence | None:
-        """Return the fence for a publication that is sent now. None: do not publish before the next step, because the
-        lease has expired by this process's clocks, or a publication was rejected since the record was read."""
+        """Return the fence for a publication that is sent now. None: this process does not lead, or the next step must
+        come first, because the lease has expired by its clocks or a publication was rejected since the last read."""
         term = self._term
         return None if term is None or self._must_read or not term.is_valid(self._clock.now()) else term.fence
 
     def keep(self) -> bool:
-        """Take the step that is due, while `wait` of `run` does long work. False: this candidate no longer leads, or
-        must release."""
+        """Take the step that is due; called during long work in the `wait` of `run`. Return False if the work must end:
+        there is no valid fence, or the handover is due."""
         self.step()
         return self.fence() is not None and self.handover_in > 0
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """Report a written publication under `fence`; `at`: a time before it was sent. Return the next fence. The
-        publication renewed the lease: the next renewal is due a retryPeriod later. An outdated fence is ignored."""
+        """Record that a publication under `fence` was written, which renewed the lease, and return the next fence. at:
+        a time before it was sent; the next renewal is due a retryPeriod later. An outdated fence is ignored."""
         if self._term is not None and fence == self._term.fence:
             self._term = self._term.published(at)
             self._due = (at, self._config.retry_period)
         return self.fence()
 
     def refused(self, fence: Fence) -> None:
-        """Report a rejected publication under `fence`. `fence()` returns None until the next step, which is due
-        immediately, has read the record. An outdated fence is ignored."""
+        """Record that a publication under `fence` was rejected. `fence()` returns None until the next step, which is
+        due immediately, has read the record. An outdated fence is ignored."""
         if self._term is not None and fence == self._term.fence:
             self._must_read = True
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:
-        """Stop, and clear the holder if it is still this candidate: it makes a get and an update, or no request if it
-        never sent a claim. Valid after the elector has ended, and again after UNKNOWN."""
+        """Stop, and clear the record's holder if it is this candidate, by a get and an update; without a request if it
+        cannot be the holder. May be called after the elector has ended, and again after UNKNOWN."""
         if self._ending is None:
             self._end(Step(ElectionOutcome.RELEASED, ended=True))
         if not self._may_hold:
@@ -309,13 +309,13 @@ _RELEASES = 2
 
 
 def new_identity(name: str) -> str:
-    """Return a unique identity for one candidate: `name` and a UUID. Call it in the handler."""
+    """Return a unique identity for one candidate: `name` and a UUID. Call it in each invocation of the handler."""
     return f"{name}_{uuid4()}"
 
 
 def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
     """Step until the elector ends, the announced handover is due, or `wait` returns True. Then release the lease, and
-    return the last step. `wait(seconds)`: works as the leader, and returns within that time."""
+    return the last step. `wait(seconds)`: waits, or works as the leader, and returns within that time."""
     try:
         while True:
             step = elector.step()
@@ -339,8 +339,8 @@ class Standby:
         self._was_held = False
 
     def acquire(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
-        """Try to acquire the standby lease, and return whether this candidate holds it. Makes one read; if the holder
-        crashed or is about to release the lease, this takes up to its duration."""
+        """Try to acquire the standby lease, and return whether this candidate holds it. If another candidate holds it,
+        this takes one read; if the holder has crashed or is about to release it, up to the lease's duration."""
         while not stopped():
             step = self._step()
             if self._is_held or step.ended:
@@ -349,16 +349,16 @@ class Standby:
         return self._is_held
 
     def may_wait(self) -> bool:
-        """Return whether this candidate may wait, because it seems to be the only one. Call it every two seconds: the
-        first call tries to acquire the lease. A candidate that has held it waits to the end, even if it loses the
-        lease."""
+        """Return whether this candidate may wait, because it seems to be the only one. Call it every two seconds: it
+        tries to acquire the lease, and then renews it. A candidate that has held the lease waits to the end, even if it
+        loses the lease."""
         if self._was_held:
             self.renew()
             return True
         return not self._step().ended
 
     def renew(self) -> bool:
-        """Renew the lease when a renewal is due; call it every two seconds. False: the lease is lost or released."""
+        """Renew the lease when a renewal is due; call it every two seconds. Return whether the lease is still held."""
         if self._is_held:
             self._is_held = not self._elector.step().ended
         return self._is_held

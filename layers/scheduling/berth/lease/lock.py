@@ -46,8 +46,8 @@ class LeaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A stored spec. `resource_version`: grows by one with every write. `uid`: of the item. `nonce`: of the last write;
-    unique per attempt. An item that was never a lease has version 0 and an empty uid."""
+    """A stored spec. `resource_version`: grows by one with every write. `uid`: identifies the item. `nonce`: identifies
+    the last write, and is the same in its retries. An item that was never a lease has version 0 and an empty uid."""
 
     spec: LeaseSpec
     resource_version: int
@@ -56,13 +56,13 @@ class Lease:
 
 
 NO_RECORD = Lease(LeaseSpec("", RELEASED_DURATION_SECONDS, 0.0, 0.0, 0), 0, "", "")
-"""An item without any of the lease's attributes: free, in epoch 0."""
+"""The lease in an item without the lease's attributes: free, in epoch 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
     """The precondition of a publication: this holder in this epoch, and the item's version that it last read. A
-    successful publication sets resourceVersion to `next_resource_version`, and renewTime."""
+    publication sets renewTime, and sets resourceVersion to `next_resource_version`."""
 
     holder_identity: str
     lease_transitions: int
@@ -116,7 +116,7 @@ def read_lease(item: Mapping[str, object]) -> Lease:
 
 
 def as_stored(lease: Lease) -> Lease:
-    """Return the lease as the next reader gets it: times are truncated to microseconds."""
+    """Return the lease as the next reader gets it: times are rounded to microseconds."""
     return read_lease(lease_attributes(lease))
 
 
@@ -176,8 +176,8 @@ class Unavailable:
 
 
 class LeaseLock(ABC):
-    """The lock: one item. Of writers that read the same version, one wins. Other attributes do not change. There is no
-    delete, because the epoch must not restart. Methods return errors of the store as values, and are thread-safe."""
+    """The lock: one item. Of writers that read the same version, at most one succeeds. Other attributes stay. Items are
+    not deleted, because the epoch must not restart. Methods return the store's errors as values. Thread-safe."""
 
     @abstractmethod
     def get(self) -> Lease | Unavailable | None:

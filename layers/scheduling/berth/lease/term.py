@@ -16,7 +16,7 @@ from berth.lease.lock import Fence, Lease
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A record, and the time when this candidate first read it. `changed`: an earlier read found another record."""
+    """A record, and the time when this candidate first read it. `changed`: whether an earlier read found another."""
 
     lease: Lease
     since: Instant
@@ -52,13 +52,13 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A lease that this process holds. `renewed_at`: just before its last renewal was sent."""
+    """A lease that this process holds. `renewed_at`: the time just before its last renewal was sent."""
 
     lease: Lease
     renewed_at: Instant
 
     def is_valid(self, now: Instant) -> bool:
-        """Return whether the lease is valid: another process cannot have waited until its expiry."""
+        """Return whether the lease is valid for certain: no other process can have waited for its whole duration."""
         return now.longest_since(self.renewed_at) < self.lease.spec.lease_duration_seconds
 
     def is_continued_by(self, lease: Lease) -> bool:

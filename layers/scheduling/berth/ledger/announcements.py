@@ -29,10 +29,10 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 class Announcement:
     """A pod that one call of bind places on a node.
 
-    position: the position in the log. attempt: the unique id of the call. pod: on its node, as the cache will show it.
-    content: the same pod as JSON. resource_version: of the unbound pod that the call read; a Binding is valid only for
-    this version. until: the latest time at which a Binding of the call can take effect, in seconds since the epoch.
-    withdrawn: the call's Bindings did not take effect and cannot any more.
+    position: the position in the log. attempt: the unique id of the call. pod: the pod on its node, as the cache will
+    show it. content: the same pod as JSON. resource_version: the version of the unbound pod that the call read, for
+    which alone a Binding is valid. until: the latest time at which a Binding of the call can take effect, in seconds
+    since the epoch. withdrawn: no Binding of the call has taken effect or can take effect.
     """
 
     position: int
@@ -46,7 +46,7 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True)
 class BegunBind:
-    """A call of bind that has arrived. since: in seconds since the epoch."""
+    """A call of bind that has arrived. since: the time of its arrival, in seconds since the epoch."""
 
     pod_uid: str
     node: str
@@ -68,7 +68,7 @@ def place_of(bind: BegunBind) -> int:
 def pod_on_node(
     obj: Mapping[str, object], node: str, annotations: Container[str]
 ) -> tuple[Pod, bytes] | UnreadableObject:
-    """Return the pod as the cache will show it on this node, with these of its annotations, and the same pod as
+    """Return the pod as the cache will show it on this node, with no annotations but these, and the same pod as
     JSON."""
     spec = obj.get("spec")
     placed = trimmed_pod({**obj, "spec": {**(spec if isinstance(spec, dict) else {}), "nodeName": node}}, annotations)
@@ -77,7 +77,7 @@ def pod_on_node(
 
 
 def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCoverage) -> bool:
-    """Return whether the announcement no longer represents a pod, in this snapshot and so in every later one."""
+    """Return whether the pod does not need the announcement in this snapshot, and so in every later one."""
     pod = announcement.pod
     node = snapshot.nodes.get(pod.node_name)
     if announcement.withdrawn or (node is not None and any(each.uid == pod.uid for each in node.pods)):
@@ -94,7 +94,7 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def read(self, first: int) -> Sequence[Announcement]:
-        """Return the announcements from this position on, by position: one consistent query with all its pages."""
+        """Return the announcements from this position on in order, by one consistent query with all its pages."""
 
     @abstractmethod
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
@@ -129,8 +129,8 @@ class AnnouncementReader:
         """Every announcement before this position has ended."""
 
     def read(self) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Read to the end of the log. Call this before reading the head: a deleted announcement has ended in the
-        snapshot that was published then. The returned binds have begun but not announced their pods. Raises
+        """Read to the end of the log. Call this before reading the head: a deleted announcement has already ended in
+        the published snapshot. The returned binds have begun, but have not announced their pods. Raises
         TableUnavailable.
         """
         found, begun = self._read()

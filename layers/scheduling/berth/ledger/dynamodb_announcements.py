@@ -7,7 +7,7 @@
 | attempt, resourceVersion, until, withdrawn | see Announcement |
 | pod | its content, JSON |
 
-A bind that has begun has the sort key begun# and its slot, which sorts behind every position, and the attributes
+The sort key of a bind that has begun is begun# and its slot, which sorts behind every position. The attributes are
 podUID, node and since.
 
 The client determines timeouts and retries.

@@ -10,7 +10,7 @@ Takeover, in this order:
    conditional write. The Lease's number of transitions grows by one.
 2. It requests a rebuild of its own ledger. The rebuild ends every Binding that was sent before (see
    upkeep/reconciler/rebuild).
-3. It marks the Lease as counting in this transition. Only now its binds reserve.
+3. It marks the Lease as counting in this transition. Its binds reserve only after that.
 
 Guarantee: a bind reads the Lease after it has read its pod (see bind/rules). So either the rebuild of the next holder
 counts the pod, or the pod's resourceVersion has changed and the Binding fails. This does not depend on clocks, even if
@@ -71,8 +71,8 @@ CALL_SECONDS = 2.0
 """The timeout of each call of a watcher, in seconds."""
 
 ELECTION = LeaderElectionConfig(lease_duration=30, renew_deadline=20, retry_period=5)
-"""The times in seconds. A second store waits 30 s by its own clock. The holder renews every 5 s, so four renewals in a
-row may fail. It then has 10 s left, in which two calls end, before another store can acquire the Lease."""
+"""The times in seconds. Another store waits 30 s by its own clock. The holder renews every 5 s, and stops after four
+failed renewals in a row. Then 10 s are left for two calls to end, before another store can acquire the Lease."""
 
 
 @dataclass(frozen=True, slots=True)

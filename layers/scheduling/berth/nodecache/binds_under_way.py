@@ -6,7 +6,7 @@ pod is either among them, or in the snapshot that the head points to.
 Binds that have begun: kube-scheduler decides on the next pod while it waits for bind. Bind first reads the pod at the
 API server, and then announces or reserves; until then the next decision would miss the pod. So if one process serves
 all verbs, the pod counts on its node as soon as bind's request arrives. Its spec is from the filter request. In Lambda,
-prioritize finds in the log of announcements which of the pods that it has scored are being bound.
+prioritize learns from the log of announcements which of the pods that it has scored are being bound.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class BegunBinds:
                 self._begun.pop(key, None)
 
     def pods(self) -> tuple[Pod, ...]:
-        """Return the pods on their nodes. Read the tables afterwards: they then have every pod whose bind has ended."""
+        """Return the pods on their nodes. Read the tables later: then they contain each pod whose bind has ended."""
         with self._lock:
             return tuple(self._begun.values())
 
     def pods_of(self, binds: Iterable[BegunBind]) -> tuple[Pod, ...]:
-        """Return the pods of these binds of other processes, on their nodes, if this process was asked about them."""
+        """Return the pods of these binds of other processes, on their nodes, if they are known and not in a gang."""
         with self._lock:
             found = [(self._asked[each.pod_uid], each.node) for each in binds if each.pod_uid in self._asked]
         return tuple(_on_node(pod, node) for pod, node in found if not gang_names(pod))
@@ -174,7 +174,7 @@ class BindsUnderWay:
         return OpenBinds(reservations, announcements, begun, needs.follows or announcements is not None)
 
     def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:
-        """Return the snapshot with the pods that are being bound. coverage: the changes that it contains."""
+        """Add the pods that are being bound to the snapshot. coverage: the changes that the snapshot contains."""
         announced: Sequence[Pod] = ()
         if self._announcements is not None and read.announcements is not None:
             announced = self._announcements.pods_to_add(read.announcements, snapshot, coverage)

@@ -13,8 +13,8 @@ from berth.nodecache.warm_node_cache import StalenessReason
 
 class HealthOutcome(StrEnum):
     """Outcomes of the check. STALE: the data is older than maxStaleness. COUNTING_LOST: the verbs reject all pods,
-    because the configuration does not count although the ledger does. COUNTED_ELSEWHERE: they reject pods that request
-    counted resources, because another store counts."""
+    because the configuration does not count although the ledger does. COUNTED_ELSEWHERE: the verbs reject pods that
+    request counted resources, because another store counts them."""
 
     OK = "ok"
     STALE = "failure-cache-stale"
@@ -72,8 +72,8 @@ def health(
 
 
 def installation(table: CacheTable, configurations: Configurations) -> dict[str, object]:
-    """Return the cluster of the cache and the configuration in use, without defaults. Reads the head again. Empty if
-    the table or the configuration cannot be read; the health check reports the reason."""
+    """Return the UID of the cache's cluster, and the configuration in use without its defaults. Reads the head again.
+    Empty if the table or the configuration cannot be read; the health check reports the reason."""
     try:
         head = table.head()
         document = configurations.at("" if head is None else head.configuration_hash).document

@@ -53,8 +53,8 @@ POD_GROUP_APIS: Mapping[str, PodGroupApi] = {f"podgroups.{api}": api for api in 
 
 
 class DecodedResource(Generic[D]):
-    """The objects of one resource that changed. found: by key; None for a deleted or `unreadable` object: otherwise the
-    previous state of an unreadable object would be used forever."""
+    """The changed objects of one resource. found: the objects by key; None for a deleted or an unreadable object,
+    because otherwise the previous state of an unreadable object would be used forever."""
 
     def __init__(self, read: Callable[[object], D | UnreadableObject]) -> None:
         self.found: dict[str, D | None] = {}
@@ -105,7 +105,7 @@ class DecodedObjects:
                 latest.put(key, obj)
 
     def unreadable_after(self, before: frozenset[Key]) -> frozenset[Key]:
-        """Return the unreadable objects after these changes. before: the unreadable objects until now."""
+        """Return the unreadable objects after these changes. before: the unreadable objects before these changes."""
         now = {(resource, key) for resource, latest in self._by_resource.items() for key in latest.unreadable}
         obj = {(resource, key) for resource, key in before if key not in self._by_resource[resource].found}
         return frozenset(now | obj) if now or len(obj) < len(before) else before
@@ -119,12 +119,12 @@ _LEAST = 64
 
 class LayeredMap(Generic[V]):
     """A large dictionary and a small one that overrides it; None marks a deleted entry. A change copies only the small
-    one, until it has a 32nd of the large one's size and both are merged."""
+    one. Once the small one exceeds 64 entries and a 32nd of the large one, both are merged."""
 
     __slots__ = ("_base", "_over")
 
     def __init__(self, base: dict[str, V], over: dict[str, V | None] | None = None) -> None:
-        """The map takes ownership of `base`."""
+        """Create the map, which then owns `base`."""
         self._base = base
         self._over: dict[str, V | None] = {} if over is None else over
 
@@ -149,8 +149,8 @@ T = TypeVar("T", Namespace, PodDisruptionBudget, PriorityClass)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedCluster:
-    """The published cluster. unreadable: resource and key of the malformed objects, which the snapshot omits. The other
-    fields have the objects by key, so that a later change can replace them."""
+    """The published cluster. unreadable: the resources and keys of malformed objects, which the snapshot omits. The
+    other fields have the objects by key, so that a later change can replace them."""
 
     snapshot: Snapshot
     unreadable: frozenset[Key] = frozenset()
@@ -173,7 +173,7 @@ class SnapshotView(View[CachedCluster]):
 
     def applied(self, state: CachedCluster, changes: Iterable[Change]) -> CachedCluster:
         if state is _EMPTY:
-            # States do not contain reference cycles: collecting garbage would take as long as creating them.
+            # States do not contain reference cycles, and collections would take as long as creating the state.
             with collection_paused():
                 initial = _initial_state(DecodedObjects(changes))
                 if gc.get_count()[0] > _FREEZE_THRESHOLD:
@@ -245,7 +245,7 @@ def _active_pods(pods: DecodedResource[Pod]) -> Iterator[tuple[str, Pod | None]]
 
 
 def _removed_pods(before: LayeredMap[Pod], pods: Mapping[str, Pod | None]) -> Iterator[tuple[str, str]]:
-    """Yield node and UID of the pods that are deleted, moved, or replaced by another pod of that name."""
+    """Yield the node and the UID of each pod that was deleted, moved, or replaced by another pod of its name."""
     for key, pod in pods.items():
         known = before.get(key)
         if known is not None and (pod is None or (pod.uid, pod.node_name) != (known.uid, known.node_name)):

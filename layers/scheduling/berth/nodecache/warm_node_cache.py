@@ -9,14 +9,14 @@ Guarantees:
   is closed only after its pod was published.
 - If a rule depends on other pods, the same applies to a pod after its bind has announced it.
 - A configuration that does not count is not used while the ledger counts (CountingLossCheck).
-- After the deadline of a call no read of a table begins, and the call does not wait. A read that has begun is left to
-  its thread, and the call answers with the state in memory, or with a reason.
+- After its deadline a call neither begins to read a table nor waits. A read that has begun continues in its thread, and
+  the call answers with the state in memory, or with a reason.
 
 Not guaranteed:
-- A warm-up event may miss the last publication: if reservations and announcements are not needed, it reads the head
-  eventually consistent.
-- A verb may miss the most recent binds, if the head is read eventually consistent or at intervals. Then the ledger
-  rejects the bind, or bind's own evaluation rejects it, because it reads consistently (`latest_only`).
+- A warm-up event may miss the last publication: if reservations and announcements are not needed, its read of the head
+  is eventually consistent.
+- A verb may miss the most recent binds, if reads of the head are eventually consistent or at intervals. Then the ledger
+  rejects the bind, or bind's own evaluation does, because bind reads consistently (`latest_only`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 RECENT_SECONDS = 10.0
-"""Seconds: several heartbeats of the watcher."""
+"""The maximum age of a recent heartbeat, in seconds: several intervals between heartbeats."""
 
 PAUSES, PAUSE_SECONDS = 50, 0.005
 """How often a call rereads a cache that lacks its pod's version, and the seconds between two reads."""
@@ -73,7 +73,7 @@ class StalenessReason:
         self._seen = pointer.heartbeat, now
 
     def reason(self, pointer: Pointer, max_staleness: float) -> str:
-        """Return the reason. It is the same in every call: a changed text would requeue the pod (fact 17)."""
+        """Return the reason, with the data's time and not its age: a changed text would requeue the pod (fact 17)."""
         at = datetime.fromtimestamp(pointer.observation.observed_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return f"the node cache is of {at}, older than maxStaleness ({max_staleness:g} s); {self._cause(pointer)}"
 
@@ -102,10 +102,10 @@ NO_BINDS = BindsUnderWay(None, None)
 class WarmNodeCache(NodeCache):
     """Keeps the snapshot and the policy between the calls of a process, and updates them on each call. Thread-safe.
     `warn`: called with failures that the call survived. `on_read`: called by every call that reads the published state,
-    with the data's age in seconds. It must not raise. `loss`: used if nothing is counted; None without a ledger.
-    `on_fallback`: called by every call for which the applied configuration cannot be loaded. `latest_only`: every read
-    is consistent, and a failed read is a failure of the call. `pause`: waits for a publication; None if publications
-    take longer than a call may wait."""
+    with the data's age in seconds. It must not raise. `loss`: used if the configuration does not count; None without a
+    ledger. `on_fallback`: called by every call for which the applied configuration cannot be loaded. `latest_only`:
+    every read is consistent, and a failed read is a failure of the call. `pause`: waits for a publication; None if
+    publications take longer than a call may wait."""
 
     table: CacheTable
     reader: NodeCacheReader[CachedCluster]
@@ -229,7 +229,7 @@ class WarmNodeCache(NodeCache):
         try:
             self.loss.raise_if_lost()
         except TableUnavailable as error:
-            # Filter may then pass a node that bind rejects: bind checks the ledger itself.
+            # Then filter may accept a node that bind rejects: bind checks the ledger itself.
             self.warn(f"{error}; whether resources should be counted is unknown")
 
     def _decision_context(
@@ -290,9 +290,9 @@ class WarmNodeCache(NodeCache):
         return read
 
     def _head(self, needs: Needs, *, is_warm_up: bool) -> Head | None:
-        """Read the head, eventually consistent in a warm-up event if the only effect can be a missed publication: an
-        older head must not be combined with newer reservations, reused within the interval, or bring back a
-        configuration."""
+        """Read the head. In a warm-up event the read is eventually consistent, if its only effect can be a missed
+        publication: an older head must not be combined with newer reservations, be reused within the interval, or bring
+        back a configuration."""
         last, rules = self._last_read, self.configurations.last.node_cache
         if self.latest_only:
             return self.table.head()
@@ -306,7 +306,7 @@ class WarmNodeCache(NodeCache):
         return self.table.head()
 
     def _survive(self, error: TableUnavailable) -> None:
-        """Warn and continue. A verb may then accept a node that bind rejects: bind reads the table itself."""
+        """Warn, or raise with `latest_only`. A verb may then accept a node that bind rejects: bind reads the table."""
         if self.latest_only:
             raise error
         self.warn(f"{error}; pods that are being bound are not counted")

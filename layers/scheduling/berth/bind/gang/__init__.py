@@ -1,1 +1,1 @@
-"""Placement of gangs by bind: the barrier, a member's bind call, its ledger shares, the wait for the gang's turn."""
+"""Places gangs: the barrier, a member's call of bind, its shares of the ledger, and the wait for the gang's turn."""

@@ -7,7 +7,7 @@ Each call of bind, for a member of a gang:
    get onto nodes only after a commit.
 2. Open the contention domain for the gang, unless another call has done so. While another gang is open, wait for its
    end for a limited time; then fail.
-3. Announce the pod to rules about other pods, leave an open reservation, and write the intent into the gang's item.
+3. Announce the pod for rules about other pods, leave an open reservation, and write the intent into the gang's item.
    A member that waits for another gang is not announced, so that it does not exclude that gang's pods.
 4. Wait. The call that finds the minimum of members, on existing nodes of one topology domain, commits for all of them
    (`GangCommit`). The other calls see the commit when they read the item again.
@@ -27,8 +27,8 @@ Guarantees:
 - A commit applies only to its own members: when all of them are gone, another gang may use the name.
 - Gangs do not deadlock: one gang is open, and the others do not hold anything in the tables. Their places in the queue
   only limit how many calls wait.
-- No request starts unless it can end before the call's deadline. Another member, a later call or the watcher then
-  finishes the rest, as after a crash.
+- A request starts only if it can end before the call's deadline. Another member, a later call or the watcher finishes
+  the rest, as after a crash.
 - A call that crashes leaves its intent for the time that it would have waited. Other calls may commit with this intent:
   then fewer members than the minimum are bound at first. The member keeps its share until the share expires, and its
   next bind takes the share over. The same applies to a call that the table does not answer until its deadline.
@@ -36,7 +36,7 @@ Guarantees:
 Not guaranteed:
 - That all members of a committed gang get onto their nodes. A pod or a node can disappear. The committing call checks
   both just before, in the node cache; it GETs at most MAX_GETS members that are not in the cache.
-- That each member of a commit still waits for it. At least the minimum waited, by their clocks, when the commit was
+- That each member of a commit still waits in bind. At least the minimum waited, by their clocks, when the commit was
   written; a member whose call had ended is bound by its next call.
 - That a node keeps the value of the topology key.
 - Anything about pods that other schedulers bind, or that are created on a node: they count as members on nodes.
@@ -71,8 +71,8 @@ DOMAIN_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the topology do
 class GangBarrier:
     """Lets bind wait for the other members of a gang. Methods do not raise if the table is unavailable. Thread-safe.
 
-    cache: for PodGroups, nodes and members. wall: returns the seconds since the epoch. call_seconds: the longest that
-    one call of the table takes.
+    cache: has the PodGroups, nodes and members. wall: returns the seconds since the epoch. call_seconds: the longest
+    duration of a call to the table.
     """
 
     table: GangTable
@@ -109,8 +109,8 @@ class GangBarrier:
     def why_not(self, item: GangItem, get: Get, deadline: Deadline) -> str:
         """Return the reason not to commit these members; empty if they may be committed, or the cache is unavailable.
 
-        A node may have been deleted after filter chose it: the API server would still accept the Binding. Members may
-        be gone as well: filter does not count them either."""
+        A node may have been deleted after the scheduler chose it: the API server would still accept the Binding.
+        Members that are gone do not count, as in filter."""
         context = self.cache.current(deadline)
         cluster, waiting = context.cluster, item.complete(self.wall()).values()
         if isinstance(cluster, CacheUnavailable):

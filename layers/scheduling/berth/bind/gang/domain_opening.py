@@ -11,8 +11,8 @@ from berth.scheduling.gangs.members import order_of_members, waits
 from berth.scheduling.objects import Pod
 
 PLACING_SECONDS = 5.0
-"""A gang that is open for more seconds lacks members. Calls of other gangs stop waiting for it, because its members may
-need the execution environments or threads that these calls occupy."""
+"""A gang that is open for more seconds than this lacks members. Calls of other gangs stop waiting for its end, because
+its members may need the execution environments or threads that these calls occupy."""
 
 JOINING_SECONDS = 0.5
 """Seconds that a waiting call reserves for its own gang: all members find the domain free within LAST_POLL_SECONDS, and
@@ -39,8 +39,8 @@ class DomainOpening:
         sleep: Callable[[float], None],
     ) -> None:
         """Create the opening. may_queue: whether this call may wait until another gang ends. withdraw: withdraws the
-        member's announcement before the wait. has_time: returns whether this many seconds are left. wall: seconds since
-        the epoch."""
+        member's announcement before the wait. has_time: returns whether this many seconds are left. wall: returns the
+        seconds since the epoch."""
         self._table, self._gang, self._may_queue, self._has_time = table, gang, may_queue, has_time
         self._withdraw, self._wall, self._sleep = withdraw, wall, sleep
         self._pause = FIRST_POLL_SECONDS
@@ -82,13 +82,14 @@ class DomainOpening:
             self._table.put_domain(seen.closed(), seen)
 
     def pause(self, members: int) -> None:
-        """Pause between two reads of the domain's item, longer each time. members: how many members read it."""
+        """Pause between two reads of the domain's item, longer each time up to a limit. members: how many members read
+        it."""
         self._sleep(self._pause)
         self._pause = min(max(LAST_POLL_SECONDS, members / READS_A_SECOND), 1.5 * self._pause)
 
     def _waits_in_queue(self, seen: Domain, now: float) -> bool:
-        """Return whether this call waits for the end of the open gang. It waits if the end is near, if members of its
-        own gang have time to join afterwards, and if the queue is not full."""
+        """Return whether this call waits for the end of the open gang. It waits if that gang was opened recently, if
+        this member may queue and has time to join afterwards, and if the queue is not full."""
         assert seen.open is not None  # otherwise this gang would have been opened
         is_over = now - seen.open.opened_at >= PLACING_SECONDS
         if is_over or not self._may_queue or not self._has_time(JOINING_SECONDS):

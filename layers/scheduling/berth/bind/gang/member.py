@@ -83,7 +83,7 @@ class MemberShare:
         has_time: Callable[[], bool],
         wall: Callable[[], float],
     ) -> None:
-        """Prepare the share. has_time: returns whether there is time for one request. wall: seconds since the epoch."""
+        """Prepare the share. has_time: whether a request may start. wall: returns the seconds since the epoch."""
         self._ledger, self._member, self._attempt = ledger, member, attempt
         self._has_time, self._wall = has_time, wall
         binding = member.binding
@@ -121,7 +121,7 @@ class MemberShare:
         return None
 
     def committed(self, shares: Shares) -> GangPlace:
-        """Return the member's place, for its Binding. shares: from the commit."""
+        """Return the member's place, for its Binding. shares: the member's shares in the commit."""
         member = self._member
         if not member.request.demands:
             return GangPlace(None)
@@ -167,7 +167,7 @@ class MemberShare:
 
 MAX_GETS = 8
 """Maximum number of GETs in one call. All members of a recreated gang GET pods: without a limit they make n² requests.
-If more are needed, the watcher deletes the item of a gang without living members."""
+If more are needed, the member is rejected until the watcher deletes the item of a gang without living members."""
 
 NOT_FOUND = 404
 
@@ -255,7 +255,7 @@ def _lives(answer: FoundPod | Refused | Unanswered, uid: str) -> bool | None:
 
 
 def _to_ask(intents: Mapping[str, str], pods: Mapping[str, Pod]) -> Iterator[tuple[str, str]]:
-    """Yield names and UIDs of pods, the likeliest to be alive first: pods on a node, in the cache, not in the cache."""
+    """Yield names and UIDs of pods, the likeliest to be alive first: on a node, elsewhere in the cache, not in it."""
     living = [pod for pod in pods.values() if lives(pod)]
     yield from ((pod.name, pod.uid) for pod in living if pod.node_name)
     yield from ((pod.name, pod.uid) for pod in living if pod.uid in intents and not pod.node_name)

@@ -1,10 +1,10 @@
 """One call of bind for a member of a gang: the steps of `bind/gang/barrier.py`.
 
-Two time budgets: while the call continues, it reserves BINDING_SECONDS for the Binding; when it gives up, a request
-only has to end before the deadline. Work that does not fit is left to other calls, as after a crash.
+There are two time limits. While the call continues, it reserves BINDING_SECONDS for the Binding. When it gives up, a
+request only has to end before the deadline. Other calls finish the rest, as after a crash.
 
-Once the call's intent may be written, an error of the table does not end the call, because others may commit with the
-intent. The call reads again, and gives up at the end of its time, when the intent expires.
+Once the call's intent may be written, an error of the table does not end the call, because other calls may commit with
+the intent. The call reads again, and gives up at the end of its time, when the intent expires.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class MemberCall:
         self._joined: Domain | None = None
         """The domain with the round that this call joined. Once set, the intent may be in the gang's item."""
         self._is_displaced = False
-        """Whether the domain was closed or has another gang. The gang's item, read later, shows if a commit did so."""
+        """Whether the domain was closed or has another gang. The gang's item shows whether a commit closed it."""
 
     def run(self) -> GangPlace | BindResult | None:
         """Place the member. None: the gang was committed before, so bind it like any pod. Raises TableUnavailable."""
@@ -191,7 +191,7 @@ class MemberCall:
             self._sleep(LAST_POLL_SECONDS)
 
     def _takes_over(self, item: GangItem) -> bool:
-        """Return whether the coordinator is dead or slow, and there is time to replace it. item: PREPARING."""
+        """Return whether the coordinator is dead or slow, and there is time to replace it. item: must be PREPARING."""
         seconds = self._commit_seconds(item)
         is_late = self._wall() - item.changed_at >= max(TAKEOVER_SECONDS, PATIENCE * seconds)
         return is_late and self._has_time(seconds)
@@ -212,7 +212,7 @@ class MemberCall:
         return self._share.intent(self._wall() + self._member.deadline.remaining() - self._kept_seconds)
 
     def _join(self, seen: GangItem | None, domain: Domain, intent: Intent) -> GangItem | None:
-        """Return the item with the intent, or None if others were faster or the round is over."""
+        """Return the item with the intent, or None if other calls were faster or the round is over."""
         self._is_displaced = False
         if seen is not None and seen.is_open_in(domain.fence):
             self._joined = domain
@@ -264,7 +264,7 @@ class MemberCall:
         members = len(item.intents)
         between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
         if item.state is not GangState.OPEN:
-            # Since PREPARING the domain is closed, so only the gang's item shows the end of the round.
+            # From PREPARING on, the domain is closed, so only the gang's item shows the end of the round.
             left = self._member.deadline.remaining() - self._kept_seconds
             self._sleep(max(FIRST_POLL_SECONDS, min(left / 3, max(LAST_POLL_SECONDS, between_looks))))
             return
@@ -321,7 +321,7 @@ class MemberCall:
             if item is None:
                 return result
             if not item.is_open_in(domain.fence) or item.intent(self._uid, self._attempt) is None:
-                # The gang is committed; or it is PREPARING, and the member's next bind finds the result.
+                # The gang is no longer open. If it is PREPARING, the member's next bind finds the result.
                 return self._result(item, domain) or result
             # A transaction holds the item: a commit is under way.
             self._sleep(FIRST_POLL_SECONDS)

@@ -45,8 +45,8 @@ class CertificateServer:
 
 
 def client_context(authority: str | None, certificate: str, key: str) -> ssl.SSLContext | None:
-    """Load PEM texts. authority: None for the system's. Return None if the texts are not PEM or do not match."""
-    # Imported here: most functions have a token.
+    """Load PEM texts. authority: None for the system's authorities. Return None if they are not PEM or do not match."""
+    # Most functions have a token, and do not need this import.
     from tempfile import NamedTemporaryFile
 
     try:
@@ -90,7 +90,7 @@ class BearerServer:
 
 
 Server: TypeAlias = Union[BearerServer, CertificateServer, "Configuration"]
-"""An API server and our credentials for it. The Kubernetes client makes a Configuration of other kubeconfigs."""
+"""An API server and Berth's credentials for it. The Kubernetes client creates Configurations."""
 
 
 class Access:
@@ -104,8 +104,8 @@ class Access:
         """The current server, which is another object after each renewal."""
 
     def renew(self, refused: Server) -> bool:
-        """Call the source again, unless another thread has done so after `refused`. Return False if it gives the same
-        object: there are no other credentials to try. Raises ClusterUnavailable."""
+        """Call the source again, unless another thread has already replaced `refused`. Return False if the source
+        returns the same object: there are no other credentials to try. Raises ClusterUnavailable."""
         with self._lock:
             if self.configuration is refused:
                 self.configuration = self._source()
@@ -120,7 +120,7 @@ def authorization(server: Server) -> dict[str, str]:
 
 
 def _of_client(configuration: Configuration) -> dict[str, str]:
-    # Imported here: if there is a Configuration, the client has been imported already.
+    # This import is fast: if there is a Configuration, the client has been imported already.
     from kubernetes.config import ConfigException
 
     try:
@@ -137,7 +137,7 @@ def _of_client(configuration: Configuration) -> dict[str, str]:
 
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_SECONDS = 60.0
-"""The interval of client-go. The kubelet replaces a token when a fifth of its lifetime is left, which is at least some
+"""The interval of client-go. The kubelet replaces a token when a fifth of its lifetime is left, which is at least a few
 minutes."""
 
 
@@ -166,8 +166,8 @@ class KeptToken:
     """Caches a token and replaces it on use when it has reached the maximum age. Thread-safe."""
 
     def __init__(self, make: Callable[[float], str], clock: Callable[[], float], seconds: float) -> None:
-        """Create the cache. make: called with the time; may raise ClusterUnavailable. clock: wall time. seconds: the
-        maximum age."""
+        """Create the cache. make: returns a token for this time; may raise ClusterUnavailable. clock: returns the wall
+        time. seconds: the maximum age."""
         self._make, self._clock, self._seconds = make, clock, seconds
         self._lock = Lock()
         self._last: tuple[float, str] | None = None
@@ -175,7 +175,7 @@ class KeptToken:
     def current(self) -> str:
         with self._lock:
             now, last = self._clock(), self._last
-            # Also replace it if the clock was set back: a token from the future is rejected.
+            # Also replace the token if the clock was set back: a token from the future is rejected.
             if last is None or not 0 <= now - last[0] < self._seconds:
                 last = self._last = now, self._make(now)
             return last[1]
@@ -210,7 +210,7 @@ _COMMERCIAL_SUFFIX = "amazonaws.com"
 
 
 def regional_host(region: str) -> str:
-    """Return the host of STS in that region: the global endpoint is slower, and disabled in some accounts."""
+    """Return the host of STS in this region: the global endpoint is slower, and disabled in some accounts."""
     suffix = next((suffix for start, suffix in _DNS_SUFFIXES.items() if region.startswith(start)), _COMMERCIAL_SUFFIX)
     return f"sts.{region}.{suffix}"
 
@@ -227,8 +227,8 @@ _CERTIFICATE = "-----BEGIN CERTIFICATE-----"
 
 @dataclass(frozen=True, slots=True)
 class EksSettings:
-    """The output of `aws eks describe-cluster`, and its region. Raises ValueError with the field's name if a value
-    cannot work or would not be verified."""
+    """The output of `aws eks describe-cluster`, and its region. Raises ValueError with the field's name if a value is
+    missing or cannot be valid."""
 
     cluster_name: str
     endpoint: str
@@ -254,7 +254,7 @@ class EksSettings:
 def from_eks(
     settings: EksSettings, credentials: Callable[[], Credentials | None], clock: Callable[[], float]
 ) -> BearerServer:
-    """Return the EKS cluster's server. `credentials`: a session's get_credentials. `clock`: wall time."""
+    """Return the EKS cluster's server. `credentials`: a session's get_credentials. `clock`: returns the wall time."""
     token = KeptToken(lambda _: eks_token(settings, credentials), clock, RENEW_SECONDS)
     return BearerServer(settings.endpoint.rstrip("/"), settings.certificate_authority(), token.current)
 
@@ -272,12 +272,12 @@ def eks_token(settings: EksSettings, credentials: Callable[[], Credentials | Non
 
 
 def _presigned(settings: EksSettings, credentials: Credentials) -> str:
-    # Imported here: other clusters do not need a signer.
+    # Only EKS needs these imports, for the signer.
     from botocore.hooks import HierarchicalEmitter
     from botocore.model import ServiceId
     from botocore.signers import RequestSigner
 
-    emitter = HierarchicalEmitter()  # keep a reference: the signer's is weak
+    emitter = HierarchicalEmitter()  # keep a reference: the signer has only a weak one
     signer = RequestSigner(ServiceId("STS"), settings.region, "sts", "v4", credentials, emitter)
     request = {
         "method": "GET",

@@ -2,8 +2,8 @@
 
 A request is repeated only if the server answered 401: once, as the same user with fresh credentials.
 
-With a kubeconfig, the official client does authentication and TLS. Its models are not used: they validate an answer
-after the server has executed the request, and take longer than the call.
+With a Configuration, the Kubernetes client does authentication and TLS. Its models are not used: they validate an
+answer after the server has executed the request, and take longer than the call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from urllib3.response import BaseHTTPResponse
 
 MAX_IDLE = 16
-"""Maximum number of idle connections: more than the watches, which return theirs at about the same time."""
+"""Maximum number of idle connections: more than there are watches, which end at about the same time."""
 
 
 class ConnectionsClosed(OSError):
@@ -59,7 +59,7 @@ class Connections:
         return pool
 
     def close(self) -> None:
-        """Close all connections, even if a thread waits on them. Later connections are refused."""
+        """Close all connections, even if threads wait for data on them. Later connections are refused."""
         with self._lock:
             self._closed = True
             for open_socket in self._sockets:
@@ -98,7 +98,7 @@ class _Connection(HTTPConnection):
         self.connections.admit()
         super().connect()
         try:
-            # Register the socket instead of the connection: http.client passes the socket to the last answer on it.
+            # Register the socket, not the connection: http.client moves the socket into the connection's last answer.
             self.connections.admit(self.sock)
         except ConnectionsClosed:
             self.close()
@@ -106,10 +106,10 @@ class _Connection(HTTPConnection):
 
 
 def _shut_down(open_socket: socket.socket) -> None:
-    # The object for TLS through a TLS connection to a proxy is not a socket.
+    # For TLS inside a TLS connection to a proxy, urllib3 uses an object that is not a socket.
     real = getattr(open_socket, "socket", open_socket)
     with suppress(OSError):
-        # The base class's method: SSLSocket's method would leave undecrypted bytes to the reading thread.
+        # Call the base class's method: SSLSocket's method would leave undecrypted bytes to the reading thread.
         socket.socket.shutdown(real, socket.SHUT_RDWR)
 
 
@@ -118,7 +118,7 @@ class ApiServerUnreachable(ClusterUnavailable):
 
 
 class CredentialsUnavailable(ApiServerUnreachable):
-    """The request was not sent or was rejected with 401, because the server does not accept the credentials."""
+    """There are no valid credentials, so the request was not sent, or was rejected with 401."""
 
 
 def unreachable(error: urllib3.exceptions.HTTPError, host: str) -> ApiServerUnreachable:
@@ -173,10 +173,10 @@ class AnswerStream:
 
 
 MAX_IDLE_SECONDS = 30.0
-"""After a longer idle time the socket may have died while the environment was frozen: a request on it would hang."""
+"""Seconds. After a longer idle time a socket may have died in a frozen environment: a request on it would hang."""
 
 CONNECT_SECONDS = 5.0
-"""The maximum part of a request's timeout for the connection, including TLS."""
+"""The seconds in which the connection for a request, including TLS, must be established."""
 
 CREDENTIALS_REFUSED = "the API server does not accept these credentials: has the token or the certificate expired?"
 
@@ -291,7 +291,7 @@ class ApiServer:
         streamed: bool = False,
     ) -> BaseHTTPResponse:
         headers = {"Accept": JSON, "Content-Type": content_type}
-        # Called for every request: an old token is replaced here.
+        # Call this for every request: it replaces an old token.
         headers |= authorization(configuration)
         try:
             return self._pool_for(configuration).request(

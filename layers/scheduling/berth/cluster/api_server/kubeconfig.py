@@ -2,7 +2,7 @@
 
 A file belongs to the user who runs Berth: it may refer to other files and commands, as for kubectl. A secret is only
 data: write access to it must not allow a user to run a command in the function, read its files or redirect its traffic.
-For both, the server must be https and is verified, and the user must have credentials: Berth is never anonymous. A
+For both, the server must use https and is verified, and the user must have credentials: Berth is never anonymous. A
 field has the same meaning as for kubectl, or is rejected by name (docs/reference/kubeconfig.md). Messages quote only
 field names of the content.
 """
@@ -42,7 +42,7 @@ UNSUPPORTED_FIELDS = frozenset({"as", "as-uid", "as-groups", "as-user-extra", "a
 """The fields of a user that kubectl supports, or supported until 1.25, and that Berth rejects."""
 
 _FILES = ("certificate-authority", "client-certificate", "client-key")
-"""Fields with the path of a file; for each there is a field with the suffix -data for the content."""
+"""Fields with the path of a file. The same field with the suffix -data has the file's content instead."""
 
 
 class _Context(NamedTuple):
@@ -221,7 +221,7 @@ def _pem(data: object, kind: str) -> str | None:
 
 
 def _configuration(context: _Context, where: str) -> Configuration:
-    # Imported here: most kubeconfigs of a function have a token and do not need the client.
+    # Most kubeconfigs of a function have a token, and do not need these imports.
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, load_kube_config_from_dict
 
@@ -250,7 +250,7 @@ def _configuration(context: _Context, where: str) -> Configuration:
 
 
 def _refuse_server(server: str, where: str) -> None:
-    """Reject a server that does not prove its identity, because credentials are sent to it in clear text."""
+    """Reject an address that is not plain https: only a server that proves its identity may get credentials."""
     try:
         parts = urlsplit(server)
         usable = parts.scheme == "https" and bool(parts.hostname) and (parts.port is None or parts.port > 0)

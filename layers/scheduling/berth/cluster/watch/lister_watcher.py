@@ -176,11 +176,10 @@ class KubernetesListerWatcher(ListerWatcher):
 
 
 NOT_SERVED = "not-served"
-"""Used instead of a resourceVersion if the server does not serve any version of the resource."""
+"""Replaces the resourceVersion if the server does not serve any version of the resource."""
 
 RETRY_SECONDS = 30.0
-"""Seconds between two checks whether an optional resource is served, as long as a watch of a cluster without
-changes."""
+"""Seconds between two checks whether an optional resource is served: as long as a watch without changes takes."""
 
 _ANY_VERSION = "0"
 

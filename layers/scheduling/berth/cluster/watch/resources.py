@@ -56,7 +56,7 @@ BASE_RESOURCES = (NODES, PODS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, NAMESPA
 """The resources that every profile needs."""
 
 SPREAD_RESOURCES = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
-"""Additional resources of profiles that score PodTopologySpread, for its default constraints."""
+"""Additional resources of profiles with PodTopologySpread, for its default constraints."""
 
 GANG_RESOURCES = (POD_GROUPS, COSCHEDULING_POD_GROUPS, LEGACY_POD_GROUPS)
 """Additional resources if gangs are enabled."""

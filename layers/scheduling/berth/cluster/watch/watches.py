@@ -1,8 +1,8 @@
 """Follows resources concurrently, with one thread each, for one consumer thread, which takes the events.
 
-A resource is listed and watched; watched again; and listed again if the watch cannot continue. Guarantees: events are
-delivered in the order of the server. After a Listed all events are delivered, except objects that could not be read. An
-event may be delivered twice.
+A resource is listed, and then watched again and again. It is listed again if a watch cannot continue. Guarantees:
+events are delivered in the order of the server. After a Listed all events are delivered, except objects that could not
+be read. An event may be delivered twice.
 
 Not guaranteed: after a restore of etcd, a resourceVersion from before the restore may go undetected once the server
 has passed that version. `relist_seconds` limits how long events can be missed.

@@ -1,20 +1,20 @@
 """The commit of a gang: a share of the ledger for each member and the gang's item, all or nothing.
 
-Up to MAX_LEDGERS ledgers of nodes and floating pools, and MAX_ENTRIES members in each: one transaction over these
-ledgers, the gang's item and the domain's item.
+For at most MAX_LEDGERS ledgers of nodes and floating pools, with at most MAX_ENTRIES members in each, the commit is one
+transaction over these ledgers, the gang's item and the domain's item.
 
 More members or ledgers take two phases:
 
-1. The gang's item becomes PREPARING, by a write that requires the domain to be in this round and closes it. That fixes
-   the members. The call becomes the coordinator.
-2. One transaction after another holds the shares of one group of at most that size. Each requires the gang's item of
-   step 1.
+1. The gang's item becomes PREPARING, by a transaction that requires that the domain is in this round, and closes it.
+That fixes the members. The call becomes the coordinator.
+2. One transaction after another holds the shares of one group of at most that size. Each requires that the gang's item
+is still the item of step 1.
 3. The gang's item becomes COMMITTED, on the condition that it is still the item of step 1.
 
 Guarantees: a share that is held counts as reserved. A hold is written only while the item belongs to the coordinator,
 so a hold is never written after another coordinator took over, or after the roll-back. Members of a committed gang have
 all of their shares. Each step may be repeated. A waiting call takes over from a coordinator that died: the holds belong
-to the members, not to the coordinator. If fewer than the minimum of calls still wait, the round is rolled back instead:
+to the members, not to the coordinator. If fewer calls than the minimum still wait, the round is rolled back instead:
 its members would be bound one by one, later and perhaps elsewhere.
 """
 
@@ -61,8 +61,8 @@ def counted_by_owner(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ..
 def shares_at(
     ledger: NodeLedger | None, intents: Iterable[Intent], counting: Counting, since: float
 ) -> Holds | Insufficient | None:
-    """Return the share of each member, by an owner's ledger. An entry of an earlier call of the member is taken over.
-    None: the ledger does not exist, or is being rebuilt. since: the time of new entries, in seconds since the epoch."""
+    """Return the shares of the members at one owner. The entry of a member's earlier call is taken over. None: the
+    ledger does not exist, or is being rebuilt. since: the time of new entries, in seconds since the epoch."""
     if ledger is None or ledger.avail is None:
         return None
     now, write, shares = ledger, NodeWrite(), dict[str, Shares]()
@@ -122,7 +122,7 @@ REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they c
 class CommitOutcome(StrEnum):
     """Outcomes of a commit. COMMITTED: this call has committed the gang. INCOMPLETE: calls have ended, so fewer than
     the minimum wait. CHANGED: the gang's item has changed; read it. DISPLACED: the domain has another gang or round.
-    ENDED: a node or a pool has too little left, or too few calls wait until both phases end; the round is over for all
+    ENDED: the shares cannot be reserved, or too few calls wait until both phases end; the round is over for all
     members. CONTENDED: other writes were faster at every try.
     """
 
@@ -142,8 +142,8 @@ class GangCommit:
         self._wall = wall
 
     def commit(self, item: GangItem, domain: Domain, coordinator: str, counting: Counting) -> CommitOutcome:
-        """Commit the members that wait in one topology domain, at most as many as an item holds. item: must be
-        OPEN. domain: its fence must equal the item's round. coordinator: the id of this call."""
+        """Commit the members that wait in one topology domain, at most as many as an item holds. item: the gang's item,
+        which must be OPEN. domain: its fence must equal the item's round. coordinator: the id of this call."""
         item_now = replace(item, intents=self._fitting(item.complete(self._wall())))
         if len(item_now.intents) < item.minimum:
             return CommitOutcome.INCOMPLETE
@@ -172,14 +172,14 @@ class GangCommit:
 
     def take_over(self, item: GangItem, coordinator: str, counting: Counting) -> CommitOutcome:
         """Continue the work of a coordinator that has died or is slow; afterwards that coordinator can no longer write
-        holds. item: must be PREPARING."""
+        holds. item: the gang's item, which must be PREPARING."""
         if not self._is_waited_for(item):
             return self._abandon(item)
         taken = item.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)
         return self._hold_and_mark(taken, counting) if self._table.put(taken, item) else CommitOutcome.CHANGED
 
     def abort(self, item: GangItem, reason: str) -> bool:
-        """End a round that is OPEN or PREPARING. Return False if the item has changed."""
+        """End a round that is OPEN or PREPARING. Return False if the item has changed, or other writes were faster."""
         if item.state is GangState.OPEN:
             return self._end(item, reason) is CommitOutcome.ENDED
         rolling = item.changed(GangState.ROLLING_BACK, self._wall(), reason=reason)
@@ -271,7 +271,7 @@ class GangCommit:
 
 
 def requests_of(item: GangItem) -> int:
-    """Return the number of requests that the commit of these members makes without conflicts."""
+    """Return the number of requests of a commit of these members, if there are no conflicts."""
     groups = len(groups_of(item))
     return 1 if not groups else 2 if groups == 1 else 2 + 2 * groups
 

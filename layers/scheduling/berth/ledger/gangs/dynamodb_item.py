@@ -88,7 +88,7 @@ def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
 
 
 def member_bytes(intent: Intent) -> int:
-    """Return the bytes of one member in the gang's item, with its shares: DynamoDB's rule for item sizes, rounded
+    """Return the bytes of one member in the gang's item, with its shares, by DynamoDB's rule for item sizes, rounded
     up."""
     texts = (intent.pod.uid, intent.pod.name, intent.node, intent.attempt, "name", "node", "attempt", "until")
     found = sum(len(text.encode()) for text in texts) + _MAP_BYTES + _NUMBER_BYTES

@@ -1,9 +1,9 @@
 """The table of gangs in DynamoDB: a partition of the ledger's table. The client determines timeouts and retries.
 
-Cost: a member's intent is one UpdateItem on the gang's item, whose size grows by about 230 bytes a member. So all
-members together write n²/9 kB, and DynamoDB limits an item to 1,000 write units a second: 140 members take 2.5 s, 450
-take 25 s. A member that waits reads the domain's item, one read unit each time. A commit writes each node's item and
-the gang's two items at double write units.
+Cost: a member's intent is one UpdateItem on the gang's item, whose size grows by about 230 bytes a member. So n members
+together write about n²/9 KB, and DynamoDB limits an item to 1,000 write units a second: 140 members take 2.5 s, 450
+take 25 s. A member that waits reads the domain's item, one read unit each time. A commit costs double write units for
+each node's item, the gang's item and the domain's item.
 """
 
 from __future__ import annotations

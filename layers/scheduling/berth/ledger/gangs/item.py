@@ -34,8 +34,8 @@ TURN_MEMBER_SECONDS = 0.06
 """Seconds that each member adds to a gang's turn. After its turn, an open gang can be replaced by another gang of the
 same priority.
 
-Calls of other gangs stop waiting after PLACING_SECONDS. Then every member is retried within podMaxBackoffSeconds. Many
-members take longer: on DynamoDB 450 members write their intents in 25 s.
+TURN_SECONDS has room for PLACING_SECONDS, after which calls of other gangs stop waiting, and for podMaxBackoffSeconds,
+within which each member is retried. On DynamoDB 450 members write their intents in 25 s.
 """
 
 
@@ -44,7 +44,7 @@ class GangState(StrEnum):
 
     OPEN: members write their intents. PREPARING: a coordinator holds shares on one group of nodes after another; the
     intents are fixed. COMMITTED: each member has its share, and may be bound. ROLLING_BACK: holds are being released.
-    ENDED: without a commit, and without holds.
+    ENDED: the round ended without a commit, and there are no holds.
     """
 
     OPEN = "open"
@@ -59,9 +59,9 @@ class Intent:
     """A member that waits in bind for the others.
 
     attempt: the id of its call, and of its entries in the ledger. until: the end of its call, in seconds since the
-    epoch. floating: the shares of floating pools that it needs. shares: assigned by the commit, including the floating
-    shares; empty before, and for a member without counted resources. topology: the value of the gang's topology key on
-    the node; empty without a key.
+    epoch. floating: the shares of floating pools that it needs. shares: the shares from the commit, including the
+    floating shares; empty before, and for a member without counted resources. topology: the value of the gang's
+    topology key on the node; empty without a key.
     """
 
     pod: PodKey
@@ -86,10 +86,10 @@ class Intent:
 class GangItem:
     """A gang's item.
 
-    round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, the
-    commit's intents. version: changes with every write. opened_at, changed_at: times of the round and of its state, in
-    seconds since the epoch. coordinator: the call that writes holds. reason: why the round ended, for waiting members.
-    topology_key: of the gang, as the member that opened the round named it.
+    round: the domain's fence when the round was opened. intents: the members' intents by UID; in PREPARING and
+    COMMITTED, those of the commit. version: changes with every write. opened_at, changed_at: times of the round and of
+    its state, in seconds since the epoch. coordinator: the call that writes holds. reason: why the round ended, for
+    waiting members. topology_key: the gang's topology key when the round was opened.
     """
 
     key: GangKey
@@ -132,8 +132,8 @@ class GangItem:
         return self.state is GangState.OPEN and self.round == round_
 
     def difference(self, gang: Gang) -> GangError | None:
-        """Return the difference between the waiting members' gang and this gang, or None. Filter rejects such members
-        if it knows both gangs; it may have used stale data, or the PodGroup has changed since."""
+        """Return the difference between this gang and the gang of the waiting members, if any. Filter rejects members
+        that differ, but it may have used stale data, or the PodGroup has changed since."""
         if self.minimum != gang.minimum:
             return GangError.SIZES_DIFFER
         return None if self.topology_key == gang.topology_key else GangError.TOPOLOGY_KEYS_DIFFER
@@ -176,7 +176,7 @@ class Claim:
     minimum: int = 1
 
     def ends(self, other: Claim) -> float:
-        """Return the time from which the other gang may take the domain at any priority, or this gang may restart."""
+        """Return when the claim ends: after its turn; for the same gang and for lower priorities at `until`."""
         if other.key == self.key or other.priority < self.priority:
             return self.until
         return min(self.until, self.opened_at + TURN_SECONDS + TURN_MEMBER_SECONDS * self.minimum)
@@ -184,8 +184,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class QueuedGang:
-    """A gang whose calls wait until the gang can be opened. members: the gang's minimum. until: in seconds since the
-    epoch."""
+    """A gang whose calls wait until the gang can be opened. members: the gang's minimum. until: when its place in the
+    queue expires, in seconds since the epoch."""
 
     members: int
     until: float

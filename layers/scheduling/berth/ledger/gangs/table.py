@@ -1,7 +1,7 @@
 """The port of the table of gangs, for bind, filter and the watcher.
 
-Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer; it then
-finds what it has written. `transact` writes all of its items or none. A write on an item that a transaction holds fails
+Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer, and
+then finds its own write. `transact` writes all of its items or none. A write on an item that a transaction holds fails
 as if its condition was not met: the caller reads the item and decides again.
 
 Every method may raise TableUnavailable.
@@ -25,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_LEDGERS = 98
-"""Maximum ledgers in one transaction, beside the items of gang and domain: DynamoDB accepts 100 actions."""
+"""Maximum ledgers in one transaction, beside the gang's and the domain's item: DynamoDB accepts 100 actions."""
 
 
 MAX_ENTRIES = 50
@@ -38,7 +38,7 @@ MAX_READS = 4
 
 @dataclass(frozen=True, slots=True)
 class LedgersRead:
-    """The result of one read. ledgers: by node, without those that do not exist. left: the nodes that were not read."""
+    """The result of one read. ledgers: the existing ledgers, by owner. left: the owners that were not read."""
 
     ledgers: Mapping[str, NodeLedger]
     left: Sequence[str] = ()
@@ -74,7 +74,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def gangs(self) -> Sequence[GangItem]:
-        """Return all gangs, by key: one consistent query with all its pages."""
+        """Return all gangs in the order of their keys, by one consistent query with all its pages."""
 
     @abstractmethod
     def gang(self, key: GangKey) -> GangItem | None:
@@ -99,7 +99,7 @@ class GangTable(ABC):
     @abstractmethod
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
         """Add the intent, or replace the member's intent, if the gang is open in this round. Concurrent members do not
-        conflict. Return the item; None: it is not open in this round, is being committed, or has `most_members`."""
+        conflict. Return the item; None: it is not open in this round, is being committed, or is full."""
 
     @abstractmethod
     def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
@@ -116,10 +116,10 @@ class GangTable(ABC):
 
     @abstractmethod
     def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
-        """Read the ledgers of at most MAX_LEDGERS owners in one request. Each is read consistently, not all at once."""
+        """Read the ledgers of at most MAX_LEDGERS owners in one request. Each ledger alone is read consistently."""
 
     def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        """Return the ledgers of these nodes, without those that do not exist."""
+        """Return the existing ledgers of these owners, by owner."""
         found, names = dict[str, NodeLedger](), sorted(nodes)
         for first in range(0, len(names), MAX_LEDGERS):
             found |= self._ledgers(names[first : first + MAX_LEDGERS])
@@ -157,10 +157,10 @@ def _timed(method: Callable[Concatenate[GangTable, P], T]) -> Callable[Concatena
 
 class TimedGangTable(GangTable):
     """The table for one call of bind: a request starts only if it can end before the deadline. Every request may raise
-    DeadlineExceeded. Running out of time is like a crash between two requests: others find the same state."""
+    DeadlineExceeded. Running out of time is like a crash between two requests: other calls find the same state."""
 
     def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
-        """Wrap the table. check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
+        """Wrap the table. check_time: raises DeadlineExceeded. wall: returns the seconds since the epoch."""
         self._table, self._check_time, self._wall = table, check_time, wall
         self._requests, self._seconds = 0, 0.0
 

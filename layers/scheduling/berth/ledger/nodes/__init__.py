@@ -1,1 +1,1 @@
-"""The ledger of counted resources: the amounts of each node, and the pods that hold them."""
+"""The ledgers of counted resources: the amounts of each node or floating pool, and the pods that hold them."""

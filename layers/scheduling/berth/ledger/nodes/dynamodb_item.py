@@ -93,7 +93,7 @@ def entry_value(entry: Entry) -> UniversalAttributeValueTypeDef:
 
 
 def open_attributes(reservation: OpenReservation) -> Attributes:
-    """Return all attributes but the key."""
+    """Return the item's attributes without the key."""
     return {
         "namespace": {"S": reservation.pod.namespace},
         "name": {"S": reservation.pod.name},
@@ -122,7 +122,7 @@ def marker_item(marker: Marker) -> Attributes:
 
 
 def read_node(item: Item) -> NodeLedger:
-    """Read a ledger. Without `avail` only its epoch has to be readable: it is rebuilt anyway."""
+    """Read a ledger. A ledger without `avail` is rebuilt anyway, so only its epoch must be readable."""
     try:
         return _node(item)
     except (KeyError, ValueError):

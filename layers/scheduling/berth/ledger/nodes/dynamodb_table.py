@@ -51,7 +51,7 @@ class DynamoDBLedgerTable(TableAdapter, LedgerTable):
         return sorted(map(self._read, items), key=lambda ledger: ledger.owner)
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
-        # Imported only if a node's ledger is written: the other verbs only read.
+        # Only writes of a node's ledger need this import: the other verbs only read.
         from berth.ledger.nodes.dynamodb_write import update_request
 
         try:

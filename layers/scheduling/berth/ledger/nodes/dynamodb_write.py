@@ -12,7 +12,7 @@ from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
-# Placeholders for all names: DynamoDB reserves about 570 words, and expressions cannot contain pools or UIDs.
+# All names have placeholders: DynamoDB reserves about 570 words, and expressions cannot contain pools or UIDs.
 _ATTRIBUTES = {
     "#a": "avail",
     "#o": "owed",

@@ -1,4 +1,4 @@
-"""The contents of the ledger: entries, open reservations, and the ledger of one owner: a node or a floating pool."""
+"""The entries, the open reservations, and the ledger of one owner. An owner is a node or a floating pool."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from berth.scheduling.objects.pod import PodKey
 
 
 class EntryState(StrEnum):
-    """The state of an entry. RESERVED: a bind is under way, or its process died. BOUND: the watcher saw the pod on the
-    node. A released entry is deleted."""
+    """The state of an entry. RESERVED: a bind is under way, or has died. BOUND: the watcher saw the pod on the node. A
+    released entry is deleted."""
 
     RESERVED = "reserved"
     BOUND = "bound"
@@ -20,8 +20,8 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One pod's share of an owner. attempt: the unique id of the bind that owns the entry; empty if the watcher made
-    the entry for a pod on a node. since: when the entry was made, in seconds since the epoch."""
+    """One pod's share in the ledger of one owner. attempt: the unique id of the bind that owns the entry; empty if the
+    watcher made the entry for a pod on a node. since: when the entry was made, in seconds since the epoch."""
 
     pod: PodKey
     state: EntryState
@@ -43,7 +43,7 @@ class OpenReservation:
     """A bind that the watcher has not confirmed yet.
 
     It is written before its entries, or in their transaction, and deleted after they are confirmed or released. So the
-    watcher finds every reserved entry by it. shares: the pod's shares of all owners.
+    watcher finds every reserved entry through an open reservation. shares: the pod's shares of all owners.
     """
 
     pod: PodKey

@@ -5,7 +5,7 @@ An operation begins with the ledger that its caller has read, or assumes one. So
 read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides again: it
 is done already, it is impossible, or it needs another write.
 
-Guarantees: the entries that bind added never exceed the owner's capacity. Each operation is idempotent: after
+Guarantees: bind never adds an entry for which the owner has too little left. Each operation is idempotent: after
 a lost answer the caller may repeat it. A watcher of an earlier epoch cannot write.
 """
 
@@ -137,8 +137,8 @@ class Ledger:
         attempt. It is taken over, so that the earlier attempt cannot release it. It keeps its amounts, because a
         Binding of the earlier attempt may still arrive, and gets the amounts that the new attempt needs in addition.
 
-        ENTRY_DIFFERS: an entry is bound, gone, of another attempt, or not in `seen`. INSUFFICIENT, NO_LEDGER: nothing
-        is written.
+        ENTRY_DIFFERS: an entry is bound, is gone, belongs to another attempt, or is not in `seen`. INSUFFICIENT,
+        NO_LEDGER: nothing is written.
         """
         plans = {owner: ReservationPlan(entry, seen.get(owner)) for owner, entry in wanted.items()}
         ledgers = {owner: plan.guess(owner) for owner, plan in plans.items()}
@@ -167,11 +167,11 @@ class Ledger:
         return {owner: self.table.node(owner) for owner in writes}
 
     def shrink(self, ledger: NodeLedger, seen: Entry, entry: Entry) -> LedgerResult:
-        """Give the reserved entry that was seen to the attempt of `entry`, with its shares, which are not larger.
+        """Give the reserved entry `seen` to the attempt of `entry`, and reduce it to the shares of `entry`.
 
         Call this only if no later Binding needs more. The attempt is new, so a write of another bind that has seen the
-        larger entry fails. Released amounts reduce `owed` first. ENTRY_DIFFERS: the entry is bound, gone, or of another
-        attempt. ledger: as last read.
+        larger entry fails. Released amounts reduce `owed` first. ENTRY_DIFFERS: the entry is bound, is gone, or belongs
+        to another attempt. ledger: the ledger as last read.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
@@ -191,8 +191,8 @@ class Ledger:
     ) -> LedgerResult:
         """Remove the entry if it still has the attempt and the state of `seen`. Its amounts reduce `owed` first.
 
-        DONE also if the pod does not have an entry. ENTRY_DIFFERS: the entry has changed. ledger: as last read; passing
-        it saves a write if amounts are owed. epoch: the watcher's epoch; None for bind.
+        DONE also if the pod does not have an entry. ENTRY_DIFFERS: the entry has changed. ledger: the ledger as last
+        read, which saves a write if amounts are owed. epoch: the watcher's epoch; None for bind.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
@@ -277,7 +277,7 @@ def _only(seen: Entry | None, after: Entry) -> tuple[EntryChange, ...]:
 
 
 ANY_AFTER = 2
-"""After this many lost races, any device with enough room is chosen."""
+"""After this many lost races, any device of the same size with enough room is chosen."""
 
 
 class ShareChoice:
@@ -326,8 +326,8 @@ class ShareChoice:
 
 
 def _equal_devices(pool: str, amount: int, ledger: NodeLedger, *, any_room: bool) -> list[str]:
-    """Return the devices of this pool's size with as much room; any_room: with enough room for the amount. Empty if the
-    pool is not a device."""
+    """Return the devices of this pool's size with as much room; with `any_room`, those with room for the amount. Empty
+    if the pool is not a device."""
     device, avail = device_of(pool), ledger.avail or {}
     if device is None:
         return []

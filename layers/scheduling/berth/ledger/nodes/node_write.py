@@ -93,19 +93,19 @@ def _sums(amounts: Mapping[str, int], deltas: Mapping[str, int]) -> dict[str, in
 
 
 def reserve_changes(held: Shares, wanted: Shares) -> dict[str, PoolChange]:
-    """Raise a pod's shares to at least `wanted`. Only available amounts can be reserved; amounts are not released."""
+    """Return the changes that raise a pod's shares to at least `wanted` from the available amounts."""
     missing = {pool: amount - held.get(pool, 0) for pool, amount in wanted.items()}
     return {pool: PoolChange(avail=-amount, min_avail=amount) for pool, amount in missing.items() if amount > 0}
 
 
 def replace_changes(ledger: NodeLedger, held: Shares, wanted: Shares) -> dict[str, PoolChange]:
-    """Set a pod's shares to `wanted`, as in the cluster. Amounts that are not available become owed."""
+    """Return the changes that set a pod's shares to `wanted`. Amounts that are not available become owed."""
     changes = {pool: wanted.get(pool, 0) - held.get(pool, 0) for pool in {**held, **wanted}}
     return {pool: _available_change(ledger, pool, -amount) for pool, amount in changes.items() if amount}
 
 
 def capacity_changes(ledger: NodeLedger, capacity: Mapping[str, int]) -> dict[str, PoolChange]:
-    """Set the node's capacity. The condition on the old capacity makes it safe to repeat the write."""
+    """Return the changes that set the node's capacity. Their condition on the old capacity makes a repetition safe."""
     pools = {pool: ledger.capacity.get(pool, 0) for pool in {**ledger.capacity, **capacity}}
     changes = {}
     for pool, before in pools.items():
@@ -117,7 +117,7 @@ def capacity_changes(ledger: NodeLedger, capacity: Mapping[str, int]) -> dict[st
 
 
 def _available_change(ledger: NodeLedger, pool: str, amount: int) -> PoolChange:
-    """Add the amount to the available amount; a negative amount reduces the available one."""
+    """Return the change that adds the amount to the available amount; a negative amount reduces the available one."""
     avail, owed = (ledger.avail or {}).get(pool, 0), ledger.owed.get(pool, 0)
     if amount > 0:
         paid = min(amount, owed)

@@ -66,7 +66,7 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def nodes(self) -> Sequence[NodeLedger]:
-        """Return all ledgers, ordered by node name. It scans the whole table: only for commands of an operator."""
+        """Return all ledgers, ordered by owner, by a scan of the whole table. Only commands of operators call it."""
 
     @abstractmethod
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
@@ -109,7 +109,7 @@ class LedgerTable(ABC):
     @abstractmethod
     def open_reservations(self) -> Sequence[OpenReservation]:
         """Return all open reservations, by one consistent query with all its pages. A pod may have several on a node,
-        one for each attempt. Its one entry names the attempt that owns it."""
+        one for each attempt. Its only entry there names the attempt that owns the entry."""
 
     # ---------------------------------------------------------------------------------------------------------- marker
 
@@ -118,7 +118,7 @@ class LedgerTable(ABC):
         """Return the marker, by a consistent read."""
 
     def marker_eventually(self) -> Marker | None:
-        """Return the marker for half a read unit, if the store has such reads. It may be older than one read before."""
+        """Return the marker for half a read unit, if the store can do so. It may be older than an earlier result."""
         return self.marker()
 
     @abstractmethod

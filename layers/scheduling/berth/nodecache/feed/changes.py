@@ -3,8 +3,8 @@
 An object is a Kubernetes object with only the fields that scheduling reads (see cluster/field_projection). Its key is
 `name`, or `namespace/name`.
 
-A pod that is missing in the cache counts as deleted, and other pods would get its resources. So a pod that is too large
-for an item is published without some fields. Its identity, node, state, requests and the annotations for counted
+A pod that is missing from the cache counts as deleted, and other pods would get its resources. So a pod that is too
+large for an item is published without some fields. Its identity, node, state, requests and the annotations for counted
 resources are always published.
 """
 
@@ -23,7 +23,7 @@ from berth.scheduling.objects.projection import SHARED, decode_shared_fields, en
 from berth.scheduling.snapshot.parts import SnapshotPart
 
 LEFT_OUT = "leftOut"
-"""The field of a reduced pod with the names of the missing fields."""
+"""The field of a reduced pod that lists its missing fields."""
 
 LABELS = "metadata.labels"
 _PLACEMENT = ("affinity", "nodeSelector", "tolerations", "topologySpreadConstraints", "volumes")
@@ -36,8 +36,8 @@ def is_reduced(obj: Object) -> bool:
 
 
 def reduced_pods(pod: Object) -> Iterator[Object]:
-    """Yield ever smaller versions of a projected pod: without labels; without placement rules; without both; and then
-    also without the names, images and ports of its containers. Other objects do not have smaller versions."""
+    """Yield reduced versions of a projected pod: without labels; without placement rules; without both; without both
+    and without the names, images and ports of its containers. Yield nothing for other objects."""
     metadata, shared = pod.get("metadata"), _shared(pod)
     if not isinstance(metadata, Mapping) or shared is None:
         return
@@ -76,7 +76,7 @@ def _without_container_fields(shared: dict[str, object]) -> tuple[dict[str, obje
 
 
 MAX_ITEM_BYTES = 350_000
-"""A DynamoDB item holds 400 KB; the rest is for its keys."""
+"""The limit for packed changes. A DynamoDB item holds 400 KB, including its keys and other attributes."""
 
 MAX_RAW_BYTES = 4_000_000
 """The largest decompressed size of an item. An API server accepts requests of 1.5 MiB."""
@@ -87,7 +87,7 @@ _FASTEST = 1
 
 Object = Mapping[str, object]
 Key = tuple[str, str]
-"""Resource and key."""
+"""The name of the resource, and the key of the object."""
 
 
 class Change(NamedTuple):
@@ -119,8 +119,8 @@ class OmissionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PackedChanges:
-    """The packed items of each part, and the objects that do not fit into an item. Such a pod is published without some
-    of its fields. Any other object is published as deleted, because readers must not use its older state."""
+    """The packed items of each part, and the objects that cannot be stored completely: a pod is published without some
+    fields if it then fits; other objects are published as deleted, because readers must not use their older state."""
 
     by_part: Mapping[SnapshotPart, Sequence[bytes]]
     omissions: Mapping[Key, OmissionReason]
@@ -163,7 +163,7 @@ def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
     if len(data) + len(b"[]") > MAX_RAW_BYTES:
         return _reduced(change, omissions)
     if change.object is not None and is_reduced(change.object):
-        # An earlier leader has reduced it.
+        # An earlier leader has reduced the pod.
         omissions[change.resource, change.key] = OmissionReason.REDUCED
     return _Row(change, data)
 

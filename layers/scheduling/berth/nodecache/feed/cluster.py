@@ -15,7 +15,7 @@ KubernetesObject: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A list of all objects of the resource. An object that is missing in the list is deleted."""
+    """A list of all objects of the resource. An object that is not in the list has been deleted."""
 
     objects: tuple[KubernetesObject, ...]
     resource_version: str
@@ -109,8 +109,8 @@ class ClusterUnavailable(Exception):
 
 
 class ClusterWatch(ABC):
-    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads. A subclass moves
-    `positions` with each event that `take` returns."""
+    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads. A subclass
+    advances `positions` with each event that `take` returns."""
 
     def __init__(self, resources: Iterable[str], positions: Mapping[str, Position]) -> None:
         self._positions = {name: positions.get(name) for name in resources}
@@ -143,7 +143,7 @@ class ClusterWatch(ABC):
 class Cluster(ABC):
     @abstractmethod
     def uid(self) -> str:
-        """Return the identity of the cluster: the UID of its namespace kube-system. Raises ClusterUnavailable."""
+        """Return the identity of the cluster and of the projection of its objects. Raises ClusterUnavailable."""
 
     @abstractmethod
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:

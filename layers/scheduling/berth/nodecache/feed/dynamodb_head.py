@@ -158,7 +158,7 @@ def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer
 
 
 def _read_part_versions(value: AttributeValueTypeDef, version: int) -> PartVersions:
-    """Read the versions. The highest is the state's version, maybe that of a part that only later releases know."""
+    """Read the parts' versions. The highest is the state's, even if it belongs to a part that a later release added."""
     numbers = [int(number["N"]) for number in value["L"]]
     if len(numbers) < 2 * len(_PARTS) or min(numbers) < 0 or max(numbers[::2]) != version:
         raise ValueError("a part has no version, or not one that leads to that of the whole state")

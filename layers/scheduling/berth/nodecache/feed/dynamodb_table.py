@@ -182,7 +182,7 @@ class DynamoDBCacheTable(CacheTableAdapter, CacheTable):
                     wait(self._pace.seconds(sum(len(chunks[index]) for index in group)))
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        # Imported only if a leader publishes: the verbs only read.
+        # Only a leader needs this import: the verbs only read.
         from berth.lease.dynamodb_lock import FENCE_MATCHES, fenced_update
 
         fenced = fenced_update(fence, renew_time=renew_time, nonce=nonce)
@@ -245,5 +245,5 @@ def _log_item(part: SnapshotPart, item: Item) -> LogItem | None:
 
 
 def _chunk_key(snapshot_id: str, index: int) -> dict[str, UniversalAttributeValueTypeDef]:
-    # One partition for each chunk, so that they can be read in parallel.
+    # Each chunk has its own partition, so that chunks can be read in parallel.
     return {"pk": {"S": f"snapshot#{snapshot_id}#{index}"}, "sk": {"N": "0"}}

@@ -1,7 +1,7 @@
 """The head item: verbs read it in their calls, and a publication is one conditional write of it.
 
-It contains the lease of the leader (see lease/) and the pointer to the published version. Everything else in the table
-becomes visible only through it. It must stay below 2 KB: each publication pays one write unit per KB.
+It contains the lease of the leader (see lease/) and the pointer to the published version. Log items and snapshots
+become visible only through the pointer. The head must stay below 2 KB: each publication pays one write unit per KB.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def in_every_part(published: PublishedVersion) -> PartVersions:
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
     """An immutable snapshot, which is stored in chunks. `newest`: the version of each part in it, from which the part's
-    log continues. `chunks_by_part`: in the order of the chunks. `size`: the bytes of all chunks."""
+    log continues. `chunks_by_part`: the numbers of chunks, in their order. `size`: the bytes of all chunks."""
 
     id: str
     version: int
@@ -128,10 +128,10 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The item as of one read. `uid`: different for each new item; empty if there is no pointer. `pointer`: None until
-    the first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: the version of
-    the custom plugins with which the document was tried; may be empty. `counting_refusal`: the reason why this store's
-    ledger does not count; empty if it counts."""
+    """The item as of one read. `uid`: different for each new item; empty before the first election. `pointer`: None
+    until the first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: the version
+    of the custom plugins with which the document was tried; may be empty. `counting_refusal`: the reason why this
+    store's ledger does not count; empty if it counts."""
 
     uid: str
     pointer: Pointer | None

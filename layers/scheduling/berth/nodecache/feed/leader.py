@@ -4,7 +4,7 @@ and later changes together.
 Guarantees:
 - For each resource, the published state is the API server's state at the position that is published with it. A
   successor that resumes at these positions does not miss events.
-- The first publication follows after every resource was listed once.
+- The first publication comes after every resource was listed, by this leader or by a predecessor.
 - An object that cannot be stored is omitted and counted (`omissions`, `events_without_name`). Publications continue.
 
 Not guaranteed:
@@ -28,7 +28,7 @@ from berth.scheduling.fields.reading import part
 
 
 class ObjectsView:
-    """A watcher's view of the published state: the objects by key. It has one user, so it is changed in place."""
+    """A watcher's view of the published state: the objects by key. A state has one user, so it is changed in place."""
 
     def empty(self) -> dict[Key, Object]:
         return {}
@@ -43,9 +43,9 @@ class ObjectsView:
 
 
 class ObservedState:
-    """The objects by resource and key, and the pending changes. For one thread. If an object changes several times,
-    only its last state is pending, and also an earlier removal: consumers must learn that a pod was deleted, even if
-    another pod already has its name."""
+    """The objects by resource and key, and the pending changes. For one thread. If an object changes several times, its
+    last state is pending, after an earlier removal if there was one: consumers must learn that a pod was deleted, even
+    if another pod already has its name."""
 
     def __init__(self, objects: Mapping[Key, Object]) -> None:
         self.objects = dict(objects)
@@ -111,7 +111,7 @@ _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One publication. epoch: the leadership that published. changes: in order; empty for a heartbeat. objects: all
+    """One publication. epoch: the leader's epoch. changes: the changes in order; empty for a heartbeat. objects: all
     objects that the leader knows. is_complete: whether all of them are published. omissions: objects that are not
     published completely."""
 
@@ -161,7 +161,7 @@ class Leader:
         `objects` cannot be used, the first publication has all objects."""
         self._cluster_uid = cluster.uid()
         positions: Mapping[str, Position] = {}
-        # The table has the state of another cluster: none of its objects and resourceVersions is valid.
+        # Do not continue the state of another cluster: its objects and resourceVersions are not valid here.
         if pointer is not None and pointer.observation.cluster_uid == self._cluster_uid and objects is not None:
             positions = pointer.observation.positions
         self._continues = bool(positions)

@@ -1,7 +1,7 @@
 """The reader in every warm environment: one read of the head per call, and only the log items that are new.
 
 It loads the parts of the state that its callers need. Each part has its own log. If the head does not name a new item
-for the parts of a call, the call does not read or wait. Otherwise all loaded parts are brought up to date.
+for the parts of a call, the call neither reads more nor waits. Otherwise all loaded parts are brought up to date.
 
 Guarantees:
 - A call gets the parts that it needs as they were published when it read the head, or later. Other parts may be older,
@@ -11,7 +11,7 @@ Guarantees:
   and epoch, and each item names the previous one. This chain distinguishes published items from orphans, even if clocks
   differ.
 - A missing or malformed log item costs a load of the snapshot.
-- States are immutable and shared.
+- Calls share states, which the verbs' view never changes.
 - Every call begins with the head, so the reader recovers when the table does.
 
 Not guaranteed:
@@ -71,8 +71,8 @@ RETRY_SECONDS = 0.05
 of milliseconds."""
 
 LOG_ATTEMPTS = 3
-"""Maximum number of reads of the log. They are consistent: an item that is missing twice under a newly read head will
-not appear."""
+"""Maximum number of reads of the log. The reads are consistent: an item that is missing twice under a newly read head
+will not appear."""
 
 NOTHING_PUBLISHED = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
 INCOMPLETE = "a part of the node cache is missing; the watcher's next snapshot replaces it"
@@ -83,7 +83,7 @@ S = TypeVar("S")
 
 
 class View(Protocol[S]):
-    """Builds states from changes, without changing states. Its methods must not raise for any content of an object."""
+    """Builds states from changes without changing shared states. Must not raise for any content of an object."""
 
     def empty(self) -> S:
         """Return the state before the first change."""
@@ -95,8 +95,8 @@ class View(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class _Cursor(Generic[S]):
-    """The last version that this reader has applied. uid: the head item. newest: has exactly the parts of `state`, with
-    their versions."""
+    """The last version that this reader has applied. uid: the uid of the head item. newest: the versions of exactly the
+    parts of `state`."""
 
     uid: str
     published: PublishedVersion
@@ -146,7 +146,7 @@ class NodeCacheReader(Generic[S]):
 
     @property
     def version(self) -> int:
-        """Return the version of all loaded parts; 0 before the first."""
+        """Return the version of all loaded parts; 0 before the first load."""
         return 0 if self._cursor is None else self._cursor.version
 
     @property
@@ -235,7 +235,7 @@ class NodeCacheReader(Generic[S]):
         return self._replay_log(cursor.uid, start, cursor.state, pointer)
 
     def _replay_log(self, uid: str, start: LogPosition, state: S, pointer: Pointer) -> _Cursor[S] | None:
-        """Apply all changes of these parts up to the pointer. Returns None if one is missing or malformed."""
+        """Apply all changes of these parts up to the pointer. Return None if a log item is missing or malformed."""
         items = read_log(self._table, uid, start, pointer.newest)
         if items is None:
             return None

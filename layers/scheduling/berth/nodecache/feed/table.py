@@ -1,6 +1,6 @@
 """The port to the cache table: a head, a log for each part of the state, and immutable snapshots in chunks.
 
-Every method may raise TableUnavailable. A write may or may not have happened then.
+Every method may raise TableUnavailable. Then a write may or may not have happened.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class CacheTable(ABC):
 
     @abstractmethod
     def put_counting_refusal(self, reason: str) -> None:
-        """Store in the head why this store does not count; empty if it counts. Does nothing without a head. It does not
-        need a fence, because it is not part of lease or pointer."""
+        """Store in the head the reason why this store does not count; an empty one removes it. Does nothing without a
+        head. It does not need a fence, because the reason is not part of the lease or the pointer."""
 
     @abstractmethod
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
@@ -87,8 +87,8 @@ class CacheTable(ABC):
 
     @abstractmethod
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        """Write the item, unless the table has one of this version and of this epoch or a later one. `nonce` identifies
-        these bytes: if the stored item has it, an earlier attempt has succeeded."""
+        """Write the item, unless the table has an item of this version, and of this epoch or a later one. `nonce`
+        identifies the bytes: if the stored item has this nonce, an earlier attempt has succeeded."""
 
     @abstractmethod
     def put_chunks(
@@ -100,4 +100,4 @@ class CacheTable(ABC):
     @abstractmethod
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
         """Replace the pointer and renew the lease by one conditional write, if the fence is still valid. Raises
-        StaleFence. `nonce` identifies this publication: if the head has it, an earlier attempt has succeeded."""
+        StaleFence. `nonce` identifies the publication: if the head has the nonce, an earlier attempt has succeeded."""

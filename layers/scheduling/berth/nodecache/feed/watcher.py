@@ -5,7 +5,7 @@ the published state, so that it can continue at once. The leader resumes the wat
 publishes changes, and releases the lease when its time is over.
 
 Guarantees:
-- A deposed leader stops. Its successor knows all that it has published.
+- A deposed leader stops. Its successor knows everything that it has published.
 - If the published state cannot be loaded, it is published again from a list.
 - The run continues while the table or the cluster is unavailable. The result names the last failure, and `on_trouble`
   gets each failure and its end at once, because a run may take 15 minutes.
@@ -71,8 +71,8 @@ class RunResult:
 
 
 FOLLOW_SECONDS = 5.0
-"""Seconds between two times at which a waiting candidate loads publications. Each time costs a read of the head. When
-it becomes the leader, it loads only later publications."""
+"""Seconds between two loads of new publications by a waiting candidate. Each load costs a read of the head. When the
+candidate becomes the leader, it loads only later publications."""
 
 _TOLERANCE_SECONDS = 0.01
 _NAMED_OMISSIONS = 10
@@ -126,7 +126,7 @@ class Watcher:
         return self._result(ended)
 
     def _wait(self, seconds: float) -> bool:
-        """Work between two steps of the elector. Returns True if the run is over."""
+        """Work between two steps of the elector. Return True if the run is over."""
         try:
             self._work(seconds)
             if self._failure is not None:
@@ -216,7 +216,7 @@ class Watcher:
         return self._leader
 
     def _load_published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
-        """Return the published pointer, and the state that it points to, or None if this release cannot read it."""
+        """Return the published pointer, if there is one, and its state; None instead of a state that cannot be read."""
         head = self.table.head()
         if head is None or head.pointer is None:
             return None, None

@@ -70,8 +70,8 @@ class Retention:
         return self.lifetime / 4
 
     def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
-        """Return whether the log is larger than the last snapshot, or the snapshot is too old. wall: seconds since the
-        epoch."""
+        """Return whether the log is larger than the last snapshot, or the snapshot is too old or missing. wall: seconds
+        since the epoch."""
         if pointer.snapshot is None:
             return pointer.version > 0
         outgrown = pointer.log_bytes > max(pointer.snapshot.size, self.least_log_bytes)
@@ -125,7 +125,7 @@ class Writer:
     _: KW_ONLY
     sleep: Callable[[float], None]
     omissions: dict[Key, OmissionReason] = field(init=False, default_factory=dict)
-    """Objects that do not fit into an item. Readers see pods without some fields, and other objects as deleted."""
+    """Objects that cannot be stored completely. They are published without some fields, or as deleted."""
     _unpublished: list[Change] = field(init=False, default_factory=list)
     _packed_count: int = field(init=False, default=0)  # the number of unpublished changes that are in batches
     _batches: list[_Batch] = field(init=False, default_factory=list)
@@ -154,8 +154,8 @@ class Writer:
     def replace(self, changes: Iterable[Change], objects: Mapping[Key, Object], observation: Observation) -> None:
         """Publish all objects as a snapshot, without log items: for a leader that cannot continue the published log.
 
-        `changes`: since the last call; `objects` contains them. Every reader has to load the snapshot, because each
-        part now has its version. That version is new, so the snapshot also replaces an unconfirmed publication.
+        `changes`: the changes since the last call; `objects` contains them. Every reader must load the snapshot: each
+        part now has its version. This version is new, so it also replaces an unconfirmed publication.
         """
         self._unpublished.extend(changes)
         following = self._next_pointer(observation)
@@ -171,8 +171,8 @@ class Writer:
         self._publish(self._with_snapshot(objects, following))
 
     def compact_if_due(self, objects: Mapping[Key, Object], observation: Observation) -> bool:
-        """Write a snapshot if one is due. Returns whether it did. `objects`: the published state. Call it after a flush
-        that published everything, before the next change."""
+        """Write a snapshot if one is due, and return whether it was written. `objects`: the published state. Call it
+        after a flush that published everything, before the next change."""
         pointer = self.pointer
         if pointer is None or not self.is_fully_published:
             return False
@@ -269,7 +269,7 @@ class Writer:
             observation=observation,
             heartbeat=now,
             writer_version=__version__,
-            # Write this release's schema: this writer does not maintain attributes that another release added.
+            # Write this release's schema, because this writer does not update attributes that another release added.
             schema_version=SCHEMA_VERSION,
             oldest_reader=OLDEST_READER,
         )
