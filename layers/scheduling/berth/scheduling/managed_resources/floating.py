@@ -42,7 +42,7 @@ FLOATING_REASONS = POOL_REASONS | {REASON_NO_DOMAIN} | {_BEYOND.format(where) fo
 
 @dataclass(frozen=True, slots=True)
 class Insufficient:
-    """The resources of which too little is left. never: the node's capacity of one of them is too small."""
+    """The resources of which too little is left. never: whether a demand exceeds the node's whole capacity."""
 
     resources: tuple[str, ...]
     never: bool

@@ -1,4 +1,4 @@
-"""The victims on one node (fact 30), and the best node to preempt on (fact 32)."""
+"""Selects the victims on a node (fact 30), and the best node for preemption (fact 32)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ Demand = tuple[tuple[int, int, int], ...]
 
 
 class DisruptionBudgets:
-    """The budgets of a cluster. It caches the matching budgets of each label set, which many pods share."""
+    """The budgets of a cluster. The matching budgets are cached by label set, which many pods share."""
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace: dict[str, list[tuple[int, PodDisruptionBudget]]] = {}
@@ -173,8 +173,8 @@ def select_victims(
     """Return the victims on this node; None if the pod does not fit even without all pods of lower priority. certain:
     UIDs of pods that are always victims.
 
-    Pods that violate a budget are reprieved first, then the others, the most important first. A pod is reprieved if the
-    pod to place fits together with it and with all pods that were reprieved before.
+    Pods whose eviction violates a budget are tried first, then the others, each time the most important first. A pod is
+    reprieved if the pod to place fits together with it and with all pods that were reprieved before.
     """
     potential = potential_victims(node.node.pods, pod)
     if not potential:
@@ -203,7 +203,7 @@ _OFFSET = 1 << 31
 
 
 def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
-    """Return the nodes with the lowest eviction cost, ordered by name. kube-scheduler takes any, Berth the first."""
+    """Return the nodes with the lowest eviction cost, by name. kube-scheduler uses any node; Berth uses the first."""
     if not candidates:
         return []
     costs = {name: eviction_cost(victims) for name, victims in candidates.items()}
