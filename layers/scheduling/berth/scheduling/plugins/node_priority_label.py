@@ -34,8 +34,8 @@ class NodePriorityLabelArgs(Args):
 
 
 class NodePriorityLabel(FilterPlugin, ScorePlugin):
-    """Rejects nodes without the label. The score is the label's integer, which may be above 10 or below 0. Unless the
-    profile's scale is `as-is`, the lowest candidate gets 0 and the highest gets 100."""
+    """Rejects nodes without the label. The score is the label's integer, which may be above 10 or below 0. If the
+    profile's scale is not `as-is`, the scores are normalized: the lowest becomes 0 and the highest 100."""
 
     name = NAME
     reads = NODES_ONLY

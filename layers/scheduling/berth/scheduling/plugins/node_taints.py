@@ -1,5 +1,5 @@
 """TaintToleration, NodeUnschedulable and NodeReady: they reject a node unless the pod tolerates a taint. A profile may
-have one of them without the others, so each has its own `reasons`."""
+have only some of these plugins, so each has its own `reasons`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _UNTOLERATED = unresolvable("TaintToleration", REASON_UNTOLERATED, reason_code=R
 
 
 class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex]):
-    """Filters and scores as in kube-scheduler: taints that the pod does not tolerate reject a node, or lower its score.
-    The state: the tolerations that filter or score checks."""
+    """Filters and scores as in kube-scheduler: a taint that the pod does not tolerate rejects a node or lowers its
+    score. The state: the tolerations that filter or score checks."""
 
     name = "TaintToleration"
     reasons = frozenset({REASON_UNTOLERATED})
@@ -51,7 +51,7 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
         )
 
     def score(self, state: TolerationIndex, node: NodeInfo) -> int:
-        """Count the node's PreferNoSchedule taints that the pod does not tolerate: fewer is better."""
+        """Count the node's PreferNoSchedule taints that the pod does not tolerate. A lower number is better."""
         if not node.taints:
             return 0
         return sum(taint.effect == PREFER_NO_SCHEDULE and not state.tolerates(taint) for taint in node.taints)
@@ -100,7 +100,7 @@ _NOT_RUNNING_PHASES = ("Pending", "Terminated")
 
 
 class NodeReady(FilterPlugin[frozenset[str]]):
-    """Rejects nodes that are not running, or whose Ready condition is False or Unknown: a plugin of Berth. It acts
+    """Rejects nodes that are not running, or whose Ready condition is False or Unknown. This plugin of Berth acts
     before the node lifecycle controller has added its taint, and accepts the same pods: those that tolerate the taint.
 
     The state: the values of the Ready condition that the pod tolerates. A node without the condition passes.

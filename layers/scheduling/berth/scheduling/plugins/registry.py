@@ -1,4 +1,4 @@
-"""The registry of plugins: the constructor and the type of the arguments, by name.
+"""The registry of plugins: the constructor and the type of the arguments of each plugin, by its name.
 
 A plugin's module is imported when the plugin is looked up: a cold start imports only the plugins of its profiles.
 """

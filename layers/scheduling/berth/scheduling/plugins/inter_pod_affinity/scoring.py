@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Preferences:
-    """The preferred terms of pods of one shape, and those terms of pods on nodes that match such pods."""
+    """The preferred terms of pods of one shape, and the terms of pods on nodes that match such pods."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot, hard_weight: int) -> None:
         self.pod, self.hard_weight = pod, hard_weight
