@@ -28,7 +28,7 @@ from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_list import NodeRefs
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
-"""The priority of `system-cluster-critical`. The classes of users have at most 1,000,000,000."""
+"""The priority of `system-cluster-critical`. Priority classes of users have at most 1,000,000,000."""
 
 TOLERATED = (
     Taint("node.kubernetes.io/not-ready", "", NO_EXECUTE),

@@ -53,7 +53,7 @@ ALL_CANDIDATES = PreemptionConfiguration()
 
 
 class Policy:
-    """Makes the decisions for one configuration. Its only state are caches. Thread-safe.
+    """Makes the decisions for one configuration. Caches are its only state. Thread-safe.
 
     `seconds_left`: the remaining seconds of the call. A decision raises DeadlineExceeded if they do not suffice.
     """

@@ -58,7 +58,7 @@ class WhenStale(StrEnum):
 
 
 class WakeUp(StrEnum):
-    """The object that the watcher patches so that the scheduler tries rejected pods again (fact 43). OBJECT: an inert
+    """The object that the watcher patches so that the scheduler tries rejected pods again (fact 43). OBJECT: an unused
     CSIStorageCapacity. NONE: the watcher does not patch, and the pods wait for the scheduler's flush."""
 
     OBJECT = "object"
@@ -82,7 +82,7 @@ class NodeCacheConfiguration(_Document):
 
     @property
     def readable_after(self) -> float:
-        """Return for how many seconds after a publication a verb may still use the previous state."""
+        """Return how long after a publication a verb may still use the previous state, in seconds."""
         return max(self.min_head_read_interval, EVENTUAL_READ_SECONDS if self.eventually_consistent else 0.0)
 
 

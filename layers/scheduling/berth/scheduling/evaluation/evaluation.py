@@ -110,7 +110,7 @@ class Evaluation(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int] | Status:
-        """Return the weighted scores of these nodes, which must be all candidates; a Status if scoring fails. Raises
+        """Return the total scores of these nodes, which must be all candidates; a Status if scoring fails. Raises
         DeadlineExceeded. replaced: by position, nodes to score instead of the snapshot's nodes."""
         scored = self._cluster_scores
         if scored is None:
@@ -195,8 +195,8 @@ def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Ma
 
 
 def _verdict(evaluation: Evaluation, node: NodeInfo, others: Sequence[Pod], *, own: bool) -> Status:
-    """Return the verdict on the node if `others` were on it. own: the node is the pod's nominated node, which is
-    filtered even if `node_names` lacks it."""
+    """Return the verdict on the node if `others` were on it. own: whether the node is the pod's nominated node, which
+    is filtered even if `node_names` lacks it."""
     filters = evaluation.local.filters
     changed = node.replacing_pods((), others) if others else node
     status = filters.rejected or evaluation.rejected

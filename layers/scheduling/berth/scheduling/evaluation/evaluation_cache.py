@@ -1,4 +1,4 @@
-"""The cache of a warm environment's evaluations. Their number and size are limited; the least recently used go first.
+"""The cache of a warm environment's evaluations. It limits their number and size, and evicts the least recently used.
 
 Threads: the first call of a shape creates the evaluation while it holds the lock of that shape. Calls of other shapes
 continue; calls of the same shape wait and use the result. The lock that all shapes share is held only for a dictionary
@@ -37,7 +37,7 @@ _BYTES_PER_ENTRY = 250
 
 _BYTES_PER_POD = 4096
 _LARGE = 2
-"""A pod larger than the limit divided by this number is not cached. With 1,769 MB of memory, a pod of 1.5 MB is."""
+"""A pod larger than the limit divided by this is not cached. With 1,769 MB of memory, a pod of 1.5 MB is cached."""
 
 
 def bytes_of(pod: Pod) -> int:
@@ -117,7 +117,7 @@ class EvaluationCache:
     def of(
         self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE
     ) -> Evaluation:
-        """Return the evaluation of this snapshot for pods shaped like this one. Raises DeadlineExceeded."""
+        """Return the evaluation of this snapshot for pods of this pod's shape. Raises DeadlineExceeded."""
         limit = min(self._max_shapes, max(MIN_SHAPES, MAX_VERDICTS // snapshot.nodes.positions.size))
         local_shape, cluster_shape = profile.shapes(pod)
         local_entry = self._local.entry((profile.name, local_shape), limit, pod)
@@ -129,7 +129,7 @@ class EvaluationCache:
                 lambda found, delta: found.updated_to(snapshot, delta),
             )
 
-        # Use the entry in the key: the shape in the entry's own key takes longer to hash.
+        # Use the entry itself as a part of the key: hashing its shape takes longer.
         return self._by_shape.entry((local_entry, cluster_shape), limit, pod).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local(), deadline),

@@ -93,7 +93,7 @@ class LocalScores(DerivedFromSnapshot):
         replaced: by position, nodes to score instead of the snapshot's nodes. Their scores are not cached."""
         table = self._table
         if table is None:
-            # Two threads may each create a table: the later table is cached, but each thread uses its own now.
+            # Two threads may each create a table: the later table is cached, but each thread uses its own here.
             size = self.snapshot.positions.size
             raw_scores = tuple([0] * size for _ in self._normalized)
             table = self._table = _ScoreTable(bytearray(size), [0] * size, raw_scores)

@@ -77,7 +77,7 @@ NO_DECISION_DEADLINE = DecisionDeadline(NO_TIME_LIMIT)
 
 
 class TimeLimited:
-    """Runs decisions within a time limit, and caches which shapes were too costly. Thread-safe."""
+    """Runs decisions within a time limit, and caches the shapes that were too costly. Thread-safe."""
 
     def __init__(self, limit: TimeLimit) -> None:
         self._limit = limit

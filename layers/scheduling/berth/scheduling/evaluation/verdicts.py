@@ -88,7 +88,7 @@ NOT_EVALUATED, FEASIBLE, NOT_CACHED, WITHOUT_CODE = 0, 1, 2, 255
 
 
 class StatusCodes:
-    """The distinct statuses, with a code for each. Codes are never removed; later snapshots' evaluations share them."""
+    """The distinct statuses, with a code for each. Codes are never removed; results for later snapshots share them."""
 
     __slots__ = ("_adding", "by_identity", "statuses")
 

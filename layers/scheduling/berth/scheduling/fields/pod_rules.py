@@ -131,8 +131,8 @@ class UnsatisfiableConstraintAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopologySpreadConstraint:
-    """A limit for the skew of pods over the values of one node label. honor_affinity: leave out nodes that the pod's
-    node affinity does not match. honor_taints: leave out nodes whose taints it does not tolerate."""
+    """A limit for the skew of pods over the values of one node label. honor_affinity: count only nodes that match the
+    pod's node affinity. honor_taints: count only nodes whose taints the pod tolerates."""
 
     max_skew: int
     topology_key: str

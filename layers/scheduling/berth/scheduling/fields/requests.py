@@ -47,8 +47,8 @@ class HostPort(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """The image names of containers and volumes, as a node lists them. containers: the number of containers, with init
-    containers."""
+    """The image names of containers and volumes, as a node lists them. containers: the number of containers, including
+    init containers."""
 
     names: tuple[str, ...] = ()
     containers: int = 0

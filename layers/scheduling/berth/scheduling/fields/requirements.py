@@ -1,4 +1,4 @@
-"""The requirements on labels of label selectors and node selectors."""
+"""Requirements on labels, as in label selectors and node selectors."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class Profile:
 
 
 def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
-    """Return whether a plugin without `is_reserved` reads pods: for that flag, the ledger tracks other binds."""
+    """Return whether the plugin reads pods. With `is_reserved`, return False: the ledger tracks other binds."""
     return SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
 
 

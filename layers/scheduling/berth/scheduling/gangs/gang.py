@@ -7,7 +7,7 @@ A pod names its gang in one or several of these ways. The first of them determin
 3. The label `pod-group.scheduling.sigs.k8s.io`: a PodGroup of coscheduling's earlier API group.
 4. Berth's annotations: `berth.dev/gang` and `berth.dev/gang-size`.
 
-A pod whose names differ is rejected.
+A pod that gives different names is rejected.
 """
 
 from __future__ import annotations

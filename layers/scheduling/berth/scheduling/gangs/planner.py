@@ -75,8 +75,8 @@ STATUSES: Mapping[GangError | GangWait, Status] = {
 would retry the pod in a hot loop (facts 15 and G6, decision 0002)."""
 
 SLOW_ROUND_SECONDS = 30.0
-"""How long a round of several calls stays valid despite changes: otherwise a round would never end in a cluster that
-changes all the time. Bind and the scheduler's own filters use the current state."""
+"""How many seconds a round of several calls stays valid despite changes: otherwise a round would never end in a cluster
+that changes all the time. Bind and the scheduler's own filters use the current state."""
 
 ROUNDS = 4
 """The number of states whose plans are cached: threads may use different states, and a member that the snapshot lacks

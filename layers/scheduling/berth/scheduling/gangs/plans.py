@@ -155,7 +155,7 @@ class PlanningRound:
         self._planned, self._extended = 0, 0
         self._is_finished = False
         self.is_slow = False
-        """True if one call could not finish planning although it had the minimum planning time."""
+        """True if a call did not finish planning although it had at least half of a decision's time limit."""
 
     def finished(self, limited: TimeLimited, call: DecisionDeadline) -> Plans:
         """Return the plans of all gangs. Raises DeadlineExceeded; the next call then continues."""

@@ -113,7 +113,7 @@ WorkloadKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A Service or a controller. labels: the selector of a Service or ReplicationController, a map; else None."""
+    """A Service or a controller. labels: the selector of a Service or ReplicationController (a map), or None."""
 
     kind: str
     namespace: str

@@ -160,7 +160,7 @@ class NodeInfo:
         return self.with_pods_and_usage(tuple(pods), UNUSED)
 
     def replacing_pods(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
-        """Return the node with these pods, without the pods of these UIDs; the same object if its pods are equal."""
+        """Return the node with these pods and without those of these UIDs; this object if the pods do not change."""
         stay = tuple(pod for pod in self.pods if pod.uid not in uids)
         usage = self.usage
         if len(stay) < len(self.pods):
@@ -173,7 +173,7 @@ class NodeInfo:
         return self.with_pods_and_usage(earlier.pods, earlier.usage)
 
     def with_pods_and_usage(self, pods: tuple[Pod, ...], usage: Usage) -> NodeInfo:
-        """Return the node with these pods and this usage. For preemption, in a third of the time of `replace`."""
+        """Return the node with these pods and usage. For preemption: this takes a third of the time of `replace`."""
         return NodeInfo(
             self.name,
             self.labels,

@@ -210,7 +210,7 @@ def pod_of(
 
 
 def _read_scheduling_group(group: object) -> str:
-    """Return the name of the PodGroup. Replace an invalid name: the pod then names a missing PodGroup, not none."""
+    """Return the name of the PodGroup. For an invalid name, return NO_TEXT: the pod then names a missing PodGroup."""
     if group is None:
         return ""
     name = group.get("podGroupName") if isinstance(group, dict) else None
@@ -218,7 +218,7 @@ def _read_scheduling_group(group: object) -> str:
 
 
 def labels_of(metadata: Object) -> LabelSet:
-    """Return the labels of an object in its namespace. Raises MalformedField."""
+    """Return the interned labels of a pod, with its namespace. Raises MalformedField."""
     labels = read_string_map(metadata.get("labels"), "Pod.metadata.labels")
     try:
         return label_set(name_or_empty(metadata.get("namespace")), labels)

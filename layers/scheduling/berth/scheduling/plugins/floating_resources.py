@@ -108,7 +108,7 @@ def _alike(pods: Iterable[Pod]) -> Iterable[tuple[Pod, int]]:
 @dataclass(frozen=True, slots=True)
 class PoolFilter(ClusterFilter):
     """The verdicts for pods of one shape, by the values of the labels that are domains. extra: the amounts of pods that
-    are added or removed for a trial, by pool."""
+    a dry run adds or removes, by pool."""
 
     plugin: FloatingResources
     demands: tuple[Demand, ...]

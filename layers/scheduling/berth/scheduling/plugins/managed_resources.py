@@ -45,8 +45,8 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "ManagedResources"
 
-# Given if the node's capacity cannot be read. If too little is left, the reason is `Insufficient` with the resource. It
-# is unresolvable if the node's capacity is too small.
+# The reason if the node's capacity cannot be read. If too little is left, the reason is `Insufficient` with the
+# resource, which is unresolvable if the node's capacity is too small.
 REASON_UNREADABLE = "node(s) had an amount of {} that cannot be read"
 
 

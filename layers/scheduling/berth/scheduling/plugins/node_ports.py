@@ -21,7 +21,7 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodePorts"
 
-# Given when another pod on the node has one of the host ports.
+# The reason if another pod on the node has one of the host ports.
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
 _TAKEN = unschedulable(NAME, REASON, reason_code=ReasonCode.HOST_PORT_TAKEN)

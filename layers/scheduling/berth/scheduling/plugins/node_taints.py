@@ -20,7 +20,7 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
-# Given for an untolerated taint of effect NoSchedule or NoExecute. Since Kubernetes 1.36 it does not name the taint.
+# The reason if a NoSchedule or NoExecute taint is not tolerated. Since Kubernetes 1.36 it does not name the taint.
 REASON_UNTOLERATED = "node(s) had untolerated taint(s)"
 
 _UNTOLERATED = unresolvable("TaintToleration", REASON_UNTOLERATED, reason_code=ReasonCode.UNTOLERATED_TAINT)
@@ -60,7 +60,7 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
         return default_normalize_score(scores, reverse=True)
 
 
-# Given when `spec.unschedulable` is set.
+# The reason if `spec.unschedulable` is set.
 REASON_UNSCHEDULABLE = "node(s) were unschedulable"
 
 _UNSCHEDULABLE = unresolvable("NodeUnschedulable", REASON_UNSCHEDULABLE, reason_code=ReasonCode.NODE_UNSCHEDULABLE)
@@ -85,9 +85,9 @@ class NodeUnschedulable(FilterPlugin[None]):
         return _UNSCHEDULABLE if node.unschedulable else SUCCESS
 
 
-# Given when the Ready condition is False or Unknown. Evicting pods does not make a node ready.
+# The reason if the Ready condition is False or Unknown. Evicting pods does not make a node ready.
 REASON_NOT_READY = "node(s) were not ready"
-# Given when the node's phase is Pending or Terminated.
+# The reason if the node's phase is Pending or Terminated.
 REASON_NOT_RUNNING = "node(s) were not running"
 
 _NOT_READY = unresolvable("NodeReady", REASON_NOT_READY, reason_code=ReasonCode.NODE_NOT_READY)

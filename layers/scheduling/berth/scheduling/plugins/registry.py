@@ -32,7 +32,7 @@ SHIPPED_PLUGINS: Mapping[str, str] = {
     "FloatingResources": "floating_resources",
 }
 """The plugins that Berth ships, each with its module. The module has a class with the plugin's name, and `<name>Args`
-if the plugin has arguments. In-tree plugins are first, in kube-scheduler's order."""
+if the plugin has arguments. kube-scheduler's plugins are first, in its order."""
 
 
 @dataclass(frozen=True, slots=True)

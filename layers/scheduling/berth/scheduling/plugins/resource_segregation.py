@@ -33,9 +33,9 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "ResourceSegregation"
 
-# Given to a pod that does not request any of the resources, on a node that has one of them.
+# The reason for a pod that does not request any of the resources, on a node that has one of them.
 REASON_RESERVED = "node(s) were reserved for pods that ask for their resources"
-# Given to a pod that requests one of the resources, on a node that lacks it. NodeResourcesFit checks the amount.
+# The reason for a pod that requests one of the resources, on a node that lacks it. NodeResourcesFit checks the amount.
 REASON_MISSING = "node(s) didn't have the resources that the pod asks for"
 
 _RESERVED = unresolvable(NAME, REASON_RESERVED, reason_code=ReasonCode.NODE_RESERVED)

@@ -203,7 +203,7 @@ _OFFSET = 1 << 31
 
 
 def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
-    """Return the nodes with the lowest eviction cost, by name. kube-scheduler uses any node; Berth uses the first."""
+    """Return the nodes with the lowest cost, ordered by name. kube-scheduler uses any of them; Berth uses the first."""
     if not candidates:
         return []
     costs = {name: eviction_cost(victims) for name, victims in candidates.items()}

@@ -143,8 +143,8 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class AssumedPod:
-    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None for the requested amounts. pod:
-    set if bind has announced the pod, or if the bind of this pod has begun."""
+    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None if the requested amounts count.
+    pod: set if bind has announced the pod, or if the bind of this pod has begun."""
 
     namespace: str
     name: str

@@ -140,7 +140,7 @@ class NodePositions:
         # memory order, which the processor prefetches. Then the look-ups hit the cache and take a third less time.
         laid_out = self._laid_out.copy()
         try:
-            # # A dictionary with __missing__ would take a fifth longer than this exception.
+            # A dictionary with __missing__ would take a fifth longer.
             found = pick(laid_out, names)
         except KeyError:
             found = tuple(map(laid_out.get, names, repeat(UNKNOWN)))

@@ -16,11 +16,11 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "InterPodAffinity"
 
-# Given when the node's domain lacks a pod that the pod's affinity requires. Evictions do not change that.
+# The reason if the node's domain lacks a pod that the pod's affinity requires. Evictions do not change that.
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
-# Given when a pod in the node's domain matches the pod's anti-affinity.
+# The reason if a pod in the node's domain matches the pod's anti-affinity.
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
-# Given when the anti-affinity of another pod in the node's domain matches the pod.
+# The reason if the anti-affinity of another pod in the node's domain matches the pod.
 REASON_EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _NO_AFFINITY = unresolvable(NAME, REASON_AFFINITY, reason_code=ReasonCode.POD_AFFINITY_MISMATCH)

@@ -31,8 +31,8 @@ class ManyTerms:
     """Matches very many terms of one pod at once: the cost does not depend on their number. The matching terms are
     cached by label set. Thread-safe.
 
-    The number of a label set for a topology key: with weights, the sum of the weights of the key's matching terms;
-    without weights, 1 if a term matches.
+    With weights, the number of a label set for a topology key is the sum of the weights of the matching terms with this
+    key. Without weights, it is 1 if such a term matches.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class ManyTerms:
 
 
 def _index(selectors: Iterable[LabelSelector]) -> RequirementIndex:
-    """Index the selectors. None in the index is a selector that never matches."""
+    """Index the selectors. A selector that never matches is None in the index."""
     return RequirementIndex(None if each.nothing else each.requirements for each in selectors)
 
 

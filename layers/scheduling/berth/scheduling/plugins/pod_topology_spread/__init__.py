@@ -28,7 +28,7 @@ from berth.scheduling.plugins.pod_topology_spread.spread import HOSTNAME, ZONE, 
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 
-# Given for every node when a selector of the pod cannot be parsed: kube-scheduler fails the whole cycle.
+# The reason on every node if a selector of the pod cannot be parsed: kube-scheduler fails the whole cycle.
 REASON_INVALID = "pod has a topology spread constraint that cannot be parsed"
 
 _INVALID = error_status(NAME, REASON_INVALID, reason_code=ReasonCode.TOPOLOGY_SPREAD_INVALID)

@@ -14,9 +14,9 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "PodTopologySpread"
 
-# Given when the pod would make the skew too large.
+# The reason if the pod would make the skew too large.
 REASON = "node(s) didn't match pod topology spread constraints"
-# Given when the node lacks a topology key.
+# The reason if the node lacks a topology key.
 REASON_MISSING_LABEL = REASON + " (missing required label)"
 
 _SKEWED = unschedulable(NAME, REASON, reason_code=ReasonCode.TOPOLOGY_SPREAD_SKEW)

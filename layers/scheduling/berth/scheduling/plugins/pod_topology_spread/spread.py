@@ -268,7 +268,7 @@ class DomainCounts:
     def is_full(self, value: str, extra: Mapping[str, int]) -> bool:
         """Return whether the domain is full. extra: the changes of the numbers of pods in a dry run."""
         numbers = [self.pods[key] + extra[key] for key in extra if key in self.pods]
-        # Read one domain more, from the smallest on, than there are changed domains: at least one of them is unchanged.
+        # Read the smallest domains, one more than there are changed domains: at least one of them is unchanged.
         unchanged = (number for number, key in self._least(len(extra) + 1) if key not in extra)
         least = min((*numbers, *unchanged), default=0)
         limit = _limit(self.constraint, self.self_match, len(self.pods), least)
