@@ -108,8 +108,8 @@ class Feasibility(NamedTuple):
 
     failed: the rejected nodes on which preemption may help (FailedNodes). unresolvable: the other rejected nodes. A
     node is never in both (fact 15). exempt: no filter applied to the pod. verdicts: the verdicts on all nodes; None if
-    the pod is exempt. chosen: the only node that `best` keeps. totals: the total scores of the nodes that pass; set
-    only by `best`. The class is a NamedTuple because these are fast to create.
+    `exempt`. chosen: the only node that `best` keeps. totals: the total scores of the nodes that pass; set only by
+    `best`. The class is a NamedTuple because these are fast to create.
     """
 
     feasible: list[str]
@@ -127,7 +127,7 @@ class Feasibility(NamedTuple):
 
     @property
     def main_reason_code(self) -> ReasonCode | None:
-        """The code of the reason that rejects the most nodes; None if all nodes pass. Ties go to the alphabetically
+        """The code of the reason that rejects the most nodes; None if there is no reason. Ties go to the alphabetically
         first code: the order of statuses depends on earlier calls, but equal requests must have equal records."""
         counts: Counter[ReasonCode] = Counter()
         # Counting the bytes takes only a microsecond for each status, and there are few statuses.

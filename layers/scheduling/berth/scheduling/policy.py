@@ -246,8 +246,8 @@ class Policy:
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
         """Return the rejected nodes that filter lists in FailedNodes (facts 15 and 15a): nodes on which preemption may
-        help, and the nominated node if it is rejected only because its victims still run. If the nominated node were
-        unresolvable, the pod would lose the nomination and evict other pods elsewhere."""
+        help, and the nominated node if it may be rejected only because its victims still run. If the nominated node
+        were unresolvable, the pod would lose the nomination and evict other pods elsewhere."""
         found: set[str] = set()
         if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:
             found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}

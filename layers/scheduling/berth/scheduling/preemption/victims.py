@@ -170,8 +170,8 @@ def potential_victims(pods: Iterable[Pod], pod: Pod) -> list[Pod]:
 def select_victims(
     node: DryRun, pod: Pod, budgets: DisruptionBudgets, certain: Collection[str] = NO_UIDS
 ) -> Victims | None:
-    """Return the victims on this node; None if the pod does not fit even without all pods of lower priority. certain:
-    UIDs of pods that are always victims.
+    """Return the victims on this node; None if there are none, or if the pod does not fit even without all pods of
+    lower priority. certain: UIDs of pods that are always victims.
 
     Pods whose eviction violates a budget are tried first, then the others, each time the most important first. A pod is
     reprieved if the pod to place fits together with it and with all pods that were reprieved before.
@@ -213,8 +213,8 @@ def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
 
 def eviction_cost(victims: Victims) -> EvictionCost:
     """Return the cost of evicting these victims as a tuple; the lowest is best. Its values: the number of violations of
-    budgets, the highest priority, the sum of the priorities, the number of pods, and the negated start time of the
-    first pod of the highest priority."""
+    budgets, the highest priority, the sum of the priorities, the number of pods, and the negated earliest start of a
+    pod of the highest priority."""
     priorities = [priority_of(pod) for pod in victims.pods]
     negated, start = min(map(by_importance, victims.pods))
     return victims.num_pdb_violations, -negated, sum(priorities) + _OFFSET * len(priorities), len(priorities), -start

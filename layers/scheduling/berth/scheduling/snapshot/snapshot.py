@@ -276,7 +276,7 @@ class PlacedPods:
         self._last: Snapshot | None = None
 
     def follow(self, snapshot: Snapshot) -> Snapshot:
-        """Return this snapshot. Its `with_assumed` has a delta to the `with_assumed` of the last call."""
+        """Return this snapshot. If possible, its `with_assumed` has a delta to the `with_assumed` of the last call."""
         with self._lock:
             last = self._last
             if last is None and not snapshot.assumed:
