@@ -1,7 +1,7 @@
 """Matches many conjunctions of requirements against labels at once.
 
 A pod may have 18,000 node affinity terms. The cost of matching depends on the number of labels, not on the number of
-terms: each conjunction is a bit, and each label of a node clears the bits of conjunctions that it contradicts. The bits
+terms. Each conjunction is a bit, and each label of a node clears the bits of conjunctions that it contradicts. The bits
 form a Python integer, so that one operation acts on all conjunctions.
 """
 

@@ -216,7 +216,7 @@ class FilterPlugin(Plugin, Generic[S]):
         return events_of(self.reads) & EVENTS_ON_ONE_NODE
 
     def pre_filter(self, pod: Pod) -> PluginState[S] | Status | None:
-        """Return the state for `filter`; a Status to reject the pod on every node; None if every node passes."""
+        """Return the state for `filter`, a Status to reject the pod on every node, or None if every node passes."""
         return PluginState(cast(S, pod))
 
     @abstractmethod
@@ -231,7 +231,7 @@ class ScorePlugin(Plugin, Generic[S]):
     """True if the plugin overrides `normalize`: a node's score then depends on the other candidates."""
 
     def pre_score(self, pod: Pod) -> PluginState[S] | Status | None:
-        """Return the state for `score`; a Status if this fails, which ends scoring; None if every node scores 0."""
+        """Return the state for `score`, a Status to end scoring with an error, or None if every node scores 0."""
         return PluginState(cast(S, pod))
 
     @abstractmethod
@@ -294,5 +294,5 @@ class ClusterScorePlugin(Plugin):
 
     @abstractmethod
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
-        """Return the state for this pod; a Status if this fails, which ends scoring; None if every node scores 0, also
-        in later snapshots."""
+        """Return the state for this pod, a Status to end scoring with an error, or None if every node scores 0, also in
+        later snapshots."""

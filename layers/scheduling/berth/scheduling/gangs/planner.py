@@ -71,7 +71,7 @@ STATUSES: Mapping[GangError | GangWait, Status] = {
     GangWait.FOR_POOL: unresolvable(NAME, str(GangWait.FOR_POOL), reason_code=ReasonCode.GANG_WAITS_FOR_POOL),
     GangWait.TOO_COSTLY: unresolvable(NAME, str(GangWait.TOO_COSTLY), reason_code=ReasonCode.TOO_COSTLY),
 }
-"""All are unresolvable: a gang never evicts pods for a part of itself, and with nodes in FailedNodes kube-scheduler
+"""All are unresolvable. A gang never evicts pods for a part of itself, and with nodes in FailedNodes kube-scheduler
 would retry the pod in a hot loop (facts 15 and G6, decision 0002)."""
 
 SLOW_ROUND_SECONDS = 30.0

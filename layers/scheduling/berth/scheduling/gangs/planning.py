@@ -2,12 +2,12 @@
 
 Members of one shape are equal for every filter. They are placed one after the other, each on the best remaining node.
 This finds a placement whenever one exists, if the filters look at one node at a time, or keep members apart by one
-topology key. It may miss a placement
+topology key. It may miss a placement in two cases:
 
-- if members have several shapes: they are placed by shape, the shape with the fewest nodes first; a second attempt uses
-  the reverse order;
-- if rules count members in domains of several topology keys, or attract members to each other and the gang lacks a
-  topology key.
+- Members have several shapes. They are placed by shape, the shape with the fewest nodes first, and then in the reverse
+  order.
+- Rules count members in domains of several topology keys, or attract members to each other in a gang without a topology
+  key.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 @dataclass(frozen=True, slots=True)
 class GangPlan:
     """The planned nodes of a gang's members. places: the node of each member, by UID. domain: the value of the gang's
-    topology key.
-
-    elsewhere: plans of the gang in other domains, the best first.
+    topology key. elsewhere: plans of the gang in other domains, the best first.
     """
 
     places: Mapping[str, str]

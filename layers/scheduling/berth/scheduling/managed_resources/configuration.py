@@ -135,9 +135,9 @@ LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
 class Capacity(NodeSource):
     """The capacity of a resource without devices: a field of the node, or a constant.
 
-    value: a constant number of units. scope: `node` if each node has `value` units, `cluster` if the cluster has them,
-    or the key of a label if all nodes with the same value of this label have them together. values: numbers that
-    replace `value`, by the value of that label. nodeSelector: the nodes that have the constant; by default all nodes.
+    value: a constant number of units. scope: `value` units exist on each node (`node`), in the whole cluster
+    (`cluster`), or for each value of a label (the label's key). values: numbers that replace `value`, by the value of
+    that label. nodeSelector: the nodes that have the constant; by default all nodes.
     """
 
     value: Amount | None = None

@@ -190,8 +190,8 @@ class Counting:
         """Return the amounts to charge for a pod without a reservation. Its annotations may be forged.
 
         If the named device does not exist on the node, or does not have enough room, the fullest device is charged
-        instead, so that a forged number cannot block a device with room. If the pod does not name a device, the device
-        with the most room is charged. The charge is at most the podLimit and the capacity of the pool: a forged amount
+        instead. So a forged number cannot block a device with room. If the pod does not name a device, the device with
+        the most room is charged. The charge is at most the podLimit and the capacity of the pool: a forged amount
         cannot charge more than the node has. A resource that the node does not have is not charged.
         """
         found: dict[str, int] = {}
@@ -214,9 +214,8 @@ class Counting:
         return found
 
     def counted_anew(self, before: Mapping[str, int], now: Mapping[str, int]) -> Set[str]:
-        """Return the resources that begin to be counted on a node: its ledger does not have them yet, or has them with
-        devices although they no longer have devices, or vice versa. before, now: the capacity in the ledger, and the
-        current capacity."""
+        """Return the resources that begin to be counted on a node: its ledger does not have them yet, or has them in
+        the other form (with devices or without). before, now: the capacity in the ledger, and the current capacity."""
         return {name for name in self._resources if self.pools(name, now) and not self.pools(name, before)}
 
     def counts_otherwise(self, shares: Shares, resources: Set[str]) -> bool:
@@ -230,8 +229,7 @@ class Counting:
         return False
 
     def has_other_pools(self, pool: str, resources: Set[str]) -> bool:
-        """Return whether the pool is a device of one of these resources although the resource no longer has devices, or
-        vice versa."""
+        """Return whether the pool belongs to one of these resources, but has the other form (a device or not)."""
         resource = resource_of(pool)
         if resource not in resources or resource not in self._resources:
             return False

@@ -248,7 +248,7 @@ def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
 
 class DerivedFromSnapshot:
     """The base class of results for one snapshot. Its reference to the snapshot is weak: a result may stay in the cache
-    long after the last pod of its shape, and the call that replaces it would then have to free the whole snapshot."""
+    long after the last pod of its shape. Otherwise, the call that replaces it would have to free the whole snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.moment: SnapshotId = snapshot.history.moment
