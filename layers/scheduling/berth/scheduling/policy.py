@@ -86,7 +86,8 @@ class Policy:
         self.reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
         """True if a profile depends on other pods. Then decisions must know which pods are being bound."""
         self.judges_binds = any(each.for_bind().filters for each in self.all_profiles)
-        """True if a filter depends on other pods. Then bind filters too: concurrent binds could violate its rule."""
+        """True if a filter depends on other pods. Then bind filters again, because concurrent binds could violate its
+        rule."""
 
     @cached_property
     def planner(self) -> GangPlanner:

@@ -89,7 +89,7 @@ class RequirementIndex:
 
 @dataclass(slots=True)
 class _Merged:
-    """The requirements of one conjunction on one label. allowed: the allowed values; None: any value."""
+    """The requirements of one conjunction on one label. allowed: the allowed values; None if any value is allowed."""
 
     allowed: frozenset[str] | None = None
     denied: set[str] = field(default_factory=set)

@@ -64,7 +64,7 @@ def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
 
 
 def _ascending(numbers: Sequence[int], highest: int) -> list[int]:
-    """Make ascending integers strictly ascending and at most `highest`. There must be room for all of them."""
+    """Make ascending integers strictly ascending and at most `highest`, which must leave room for all of them."""
     found = list(numbers)
     for index in range(1, len(found)):
         found[index] = max(found[index], found[index - 1] + 1)

@@ -182,7 +182,7 @@ class PlannedNodes(DerivedFromSnapshot):
 
 class Candidates:
     """The nodes of one snapshot for members of one shape, the best first. These nodes pass the filters that look at one
-    node. A node that these filters reject never passes after pods are added."""
+    node. A node that these filters reject never passes them after pods are added."""
 
     def __init__(
         self, shape: int, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline
@@ -371,7 +371,7 @@ def _short(group: Sequence[Pod], planned_nodes: PlannedNodes, counting: Counting
 
 
 def _described(needed: int, resource: str, amount: str, counts: Sequence[int]) -> tuple[int, str, str]:
-    """Describe the shortage. counts: how many members have enough of the resource, for each node with room."""
+    """Describe the shortage. counts: for each node with room, the number of members for which it has enough."""
     room, nodes = sum(counts), "1 node" if len(counts) == 1 else f"{len(counts)} nodes"
     where = f"there is room for {room} on {nodes}" if room else "no node has so much left"
     return room - needed, resource, f"needs {needed} x {amount} {resource}, {where}"

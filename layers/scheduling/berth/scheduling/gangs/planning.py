@@ -54,7 +54,7 @@ class Attempt:
 
 class GangPlanning:
     """Plans gangs on one snapshot. Use it in one thread until all members have their candidates. Methods raise
-    DeadlineExceeded, and can be called again after it."""
+    DeadlineExceeded, and can then be called again."""
 
     def __init__(self, evaluate: Evaluate, base: Snapshot, cache: PlannedNodeCache) -> None:
         self._evaluate, self._base, self._cache = evaluate, base, cache
@@ -232,7 +232,7 @@ class GangPlanning:
                 attempt.place(pod, name)
 
     def _place_alike(self, pods: Sequence[Pod], attempt: Attempt, names: Container[str] | None) -> None:
-        """Place as many of these members of one shape as fit, each on the best remaining node."""
+        """Place as many of these members as fit, each on the best remaining node. They must have one shape."""
         candidates, planned_nodes = self._candidates_of(pods[0]), attempt.planned_nodes
         states = candidates.states(planned_nodes)
         earlier = planned_nodes.left.get(candidates) if names is None else None

@@ -352,7 +352,7 @@ class Counting:
         return self._pool_name or resource
 
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
-        """Return the demands that this object counts for a pod on a node, also above their podLimit. A request that
+        """Return the demands that this object counts for a pod on a node, even above their podLimit. A request that
         cannot be read is ignored: it must not hide other requests of a pod bound without Berth."""
         found = self._demands.read(pod).readable
         return tuple(demand for demand in found if demand.resource in self._resources) if self.floating.exist else found

@@ -137,7 +137,7 @@ _SHARED: WeakValueDictionary[tuple[frozenset[str] | None, LabelSelector], PodCou
 
 
 def pod_counter(namespaces: frozenset[str] | None, selector: LabelSelector) -> PodCounter:
-    """Return the shared counter of pods in these namespaces (None for all) that the selector matches."""
+    """Return the shared counter of pods that the selector matches in these namespaces; None: in all namespaces."""
     key = (namespaces, selector)
     found = _SHARED.get(key)
     if found is None or found.is_oversized:
