@@ -1,1 +1,1 @@
-"""Pure decisions: pods and nodes in, verdicts and scores out. No I/O, no clock, no AWS, no Kubernetes client."""
+"""Computes verdicts and scores from pods and nodes. No I/O, no clock, no AWS, no Kubernetes client."""

@@ -2,7 +2,7 @@
 
 An owner reference does not prove that a DaemonSet owns a pod: the creator of the pod writes it, and the API server does
 not check that the owner exists. So `is_daemon_set_pod` also requires the other fields that the DaemonSet controller
-sets. With these, the pod fits on one node only.
+sets. A pod with these fields fits only on one node, so a false claim gains little.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_list import NodeRefs
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
-"""The priority of `system-cluster-critical`. The classes of users have at most 1,000,000,000."""
+"""The priority of `system-cluster-critical`. Priority classes of users have at most 1,000,000,000."""
 
 TOLERATED = (
     Taint("node.kubernetes.io/not-ready", "", NO_EXECUTE),
@@ -40,12 +40,12 @@ TOLERATED = (
 )
 """The taints that every DaemonSet's pod tolerates, because the DaemonSet controller adds the tolerations."""
 
-# Cached: a pod may have thousands of tolerations, and each call checks them several times.
+# Cache the results: a pod may have thousands of tolerations, and each call checks them several times.
 _KNOWN: WeakKeyDictionary[PodSpec, bool] = WeakKeyDictionary()
 
 
 class Exemption(BaseModel):
-    """The exempt pods: only filters with `applies_to_exempt_pods` apply. daemonSets: see `is_daemon_set_pod`."""
+    """The exempt pods, which only filters with `applies_to_exempt_pods` check. daemonSets: see `is_daemon_set_pod`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -62,8 +62,8 @@ class Exemption(BaseModel):
         )
 
     def covered(self, pod: Pod) -> bool:
-        """Return whether this pod is exempt, or was when it was bound. For a DaemonSet's pod on a node only the owner
-        is checked: the snapshot does not keep the pod's affinity and tolerations."""
+        """Return whether this pod is exempt, or was exempt when it was bound. Check only the owner of a DaemonSet's pod
+        on a node: the snapshot does not keep the pod's affinity and tolerations."""
         return self.covers(pod) or (self.daemon_sets and bool(pod.node_name) and has_daemon_set(pod))
 
 
@@ -88,16 +88,16 @@ def is_daemon_set_pod(pod: Pod) -> bool:
 
 
 TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY, reason_code=ReasonCode.TOO_COSTLY)
-"""The verdict on every node if a decision takes too long. It is unresolvable, so the scheduler does not try preemption,
-and retries after an event or its flush. After an Error it would retry every few seconds (facts 41, 42)."""
+"""The verdict on every node if a decision takes too long. It is unresolvable: the scheduler does not try preemption,
+and retries after an event or a flush of its queue. After an Error it would retry every few seconds (facts 41, 42)."""
 
 NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
 
 
 class Unresolvable(StrEnum):
     """The rejected nodes that filter reports as unresolvable. ALWAYS: all rejected nodes. AS_PLUGINS_SAY: the nodes on
-    which evictions cannot help, for schedulers that also call extenders in preemption; kube-scheduler 1.34 to 1.37 then
-    retries pods endlessly (fact 15)."""
+    which evictions cannot help. It is for schedulers that call extenders in preemption, too; with it, kube-scheduler
+    1.34 to 1.37 retries pods endlessly (fact 15)."""
 
     ALWAYS = "always"
     AS_PLUGINS_SAY = "as-plugins-say"
@@ -107,9 +107,9 @@ class Feasibility(NamedTuple):
     """The nodes of a request that the pod may go to, in the request's order, and the reasons against the others.
 
     failed: the rejected nodes on which preemption may help (FailedNodes). unresolvable: the other rejected nodes. A
-    node is never in both (fact 15). exempt: the profile was not applied. verdicts: the verdicts on all nodes, if a
-    profile was applied. chosen: the only node that `best` keeps. totals: the total scores of the nodes that pass. It is
-    a NamedTuple, which is fast to create.
+    node is never in both (fact 15). exempt: no filter applied to the pod. verdicts: the verdicts on all nodes; None if
+    `exempt`. chosen: the only node that `best` keeps. totals: the total scores of the nodes that pass; set only by
+    `best`. The class is a NamedTuple because these are fast to create.
     """
 
     feasible: list[str]
@@ -127,10 +127,10 @@ class Feasibility(NamedTuple):
 
     @property
     def main_reason_code(self) -> ReasonCode | None:
-        """The code of the reason that rejects the most nodes; None if it rejects none. Ties go to the alphabetically
+        """The code of the reason that rejects the most nodes; None if there is no reason. Ties go to the alphabetically
         first code: the order of statuses depends on earlier calls, but equal requests must have equal records."""
         counts: Counter[ReasonCode] = Counter()
-        # Counting bytes takes a microsecond for each status, and there are few statuses.
+        # Counting the bytes takes only a microsecond for each status, and there are few statuses.
         for index, status in enumerate(self.unresolvable.statuses if self.unresolvable else ()):
             for code in status.reason_codes[:1]:
                 counts[code] += self.unresolvable.codes.count(index)
@@ -160,7 +160,7 @@ class ProfileChoice:
         exemption: Exemption,
         for_planning: Mapping[str, Profile],
     ) -> None:
-        """Prepare the choice. for_planning: by name, the profiles with the filters of kube-scheduler that they lack."""
+        """Prepare the choice. for_planning: by name, the profiles for gangs, which have all kube-scheduler filters."""
         self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
         self.is_exempt, self.was_exempt = exemption.covers, exemption.covered
         self.all = (default, *by_scheduler.values())
@@ -176,7 +176,7 @@ class ProfileChoice:
         return self._for_exempt_pods[profile.name] if self.is_exempt(pod) else profile
 
     def deciding(self, pod: Pod) -> Profile | None:
-        """Return the profile that filters this pod; None if every node passes."""
+        """Return the profile that filters this pod; None if the pod is exempt and every node passes."""
         profile = self.named_by(pod)
         if not self.is_exempt(pod):
             return profile

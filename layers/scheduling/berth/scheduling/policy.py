@@ -53,9 +53,9 @@ ALL_CANDIDATES = PreemptionConfiguration()
 
 
 class Policy:
-    """The decisions of one configuration. Apart from caches it does not have state. Thread-safe.
+    """Makes the decisions for one configuration. Caches are its only state. Thread-safe.
 
-    `seconds_left`: the remaining seconds of the call. A decision raises DeadlineExceeded if they are too few.
+    `seconds_left`: the remaining seconds of the call. A decision raises DeadlineExceeded if they do not suffice.
     """
 
     def __init__(
@@ -72,10 +72,9 @@ class Policy:
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
-        """Prepare decisions. profiles: by schedulerName; `profile` is for all other pods. counting: the profiles'
-        plugins use the same object. planning_profiles: by name, the profiles for gangs, with the filters of
-        kube-scheduler that they lack. remembered_bytes: the memory limit of the cache. time_limit: the limit of each
-        decision."""
+        """Prepare decisions. profiles: by schedulerName; `profile` is for all other pods. counting: the same object
+        that the profiles' plugins use. planning_profiles: the profiles for gangs, by name; they also have all filters
+        of kube-scheduler. remembered_bytes: the memory limit of the cache. time_limit: the limit of each decision."""
         self.profile = profile
         self.counting = counting
         self.gangs = gangs
@@ -87,11 +86,12 @@ class Policy:
         self.reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
         """True if a profile depends on other pods. Then decisions must know which pods are being bound."""
         self.judges_binds = any(each.for_bind().filters for each in self.all_profiles)
-        """True if a filter depends on other pods. Then bind filters too: concurrent binds could violate its rule."""
+        """True if a filter depends on other pods. Then bind filters again, because concurrent binds could violate its
+        rule."""
 
     @cached_property
     def planner(self) -> GangPlanner:
-        # Import it for the first member of a gang: a cold start without gangs does not need it.
+        # Import this for the first member of a gang: a cold start without gangs does not need the module.
         from berth.scheduling.gangs.planner import GangPlanner
 
         profile_of, was_exempt = self._profiles.for_planning, self._profiles.was_exempt
@@ -110,12 +110,12 @@ class Policy:
         return self._profiles.of(pod)
 
     def exempts(self, pod: Pod) -> bool:
-        """Return whether every node passes for this pod. An exempt pod may still be filtered by a plugin with
-        `applies_to_exempt_pods`: bind rejects a pod whose counted resources are not free, even if it is exempt."""
+        """Return whether the pod is exempt and no filter applies to it. A plugin with `applies_to_exempt_pods` filters
+        exempt pods, too: bind rejects even an exempt pod if its counted resources are not free."""
         return self._profiles.deciding(pod) is None
 
     def was_exempt(self, pod: Pod) -> bool:
-        """Return whether this pod is exempt, or was when it was bound. Such a pod does not belong to a gang."""
+        """Return whether this pod is exempt, or was exempt when it was bound. Such a pod does not belong to a gang."""
         return self._profiles.was_exempt(pod)
 
     def counts(self, pod: Pod) -> bool:
@@ -131,7 +131,7 @@ class Policy:
         return events | GANG_EVENTS if self.plans(pod) else events
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
-        """Return the gang that the pod is placed with; None for a pod that is placed alone."""
+        """Return the gang with which the pod is placed; None if the pod is placed alone."""
         return self.planner.gang_of(pod, snapshot) if self.plans(pod) else None
 
     def members_of(self, key: GangKey, snapshot: Snapshot) -> Mapping[str, Pod]:
@@ -145,8 +145,8 @@ class Policy:
         return self.planner.statuses(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
-        """Return the status with which a filter that reads other pods rejects this node; TOO_COSTLY if the decision
-        takes too long; None if all these filters accept the node. Assumed pods count as pods on their nodes."""
+        """Filter the node again with the filters that read other pods. Return the status of the filter that rejects it;
+        None if all accept it; TOO_COSTLY if the decision takes too long. Assumed pods count as pods on their nodes."""
         profile = self.profile_of(pod).for_bind()
         if profile.skips(pod):
             return None
@@ -169,7 +169,7 @@ class Policy:
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
         """Return a verdict on each distinct node. For an exempt pod (`exempts`) every node passes. For a member of a
-        gang only its planned nodes pass, if all needed members have planned nodes."""
+        gang only its planned nodes pass, and only if all needed members have planned nodes."""
 
         def every(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
             return self._feasibility(result.feasible_names, result, pod, seen)
@@ -184,9 +184,9 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Decide like `feasibility`, but keep only the feasible node with the highest score; ties go to the first name.
-        Other feasible nodes are not reported as failed (fact 47). An exempt pod keeps all nodes, a gang's member its
-        planned node."""
+        """Decide like `feasibility`, but keep only the feasible node with the highest score (ties go to the first
+        name). Other feasible nodes are not reported as failed (fact 47). An exempt pod keeps all nodes; a gang's member
+        keeps its planned node."""
 
         def one(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
             feasible = result.feasible
@@ -231,8 +231,8 @@ class Policy:
         return self._time_limited.run(f"scores {profile.name}", pod, decide, seconds_left)
 
     def scores_by_plugin(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Mapping[str, int]]:
-        """Return, for each feasible node, the weighted score that each plugin adds to its total. It is for
-        explanations: scores are not cached, and not scaled to the extender's range."""
+        """Return, for each feasible node, the weighted score that each plugin adds to its total. This is for
+        explanations: the scores are not cached, and not scaled to the extender's range."""
         profile = self.profile_of(pod)
         snapshot = profile.seen_by(pod, snapshot)
         nodes = (
@@ -247,16 +247,16 @@ class Policy:
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
         """Return the rejected nodes that filter lists in FailedNodes (facts 15 and 15a): nodes on which preemption may
-        help, and the nominated node if victims that are still there may cause its rejection. If it were unresolvable,
-        the pod would lose the nomination and evict other pods elsewhere."""
+        help, and the nominated node if it may be rejected only because its victims still run. If the nominated node
+        were unresolvable, the pod would lose the nomination and evict other pods elsewhere."""
         found: set[str] = set()
         if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:
             found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}
         name = pod.nominated_node
         if name and name in rejected:
-            with_assumed = snapshot.with_assumed  # an evaluation has only a weak reference to it
+            with_assumed = snapshot.with_assumed  # keep a reference: the evaluation has only a weak one
             evaluation = self._evaluations.with_assumed(self.profile_of(pod), pod, snapshot, with_assumed)
-            # Import it only for a nominated pod: a cold start does not need it.
+            # Import this only for a nominated pod: a cold start does not need the module.
             from berth.scheduling.preemption.victim_review import fits_without_lower
 
             if fits_without_lower(evaluation, pod):
@@ -271,10 +271,11 @@ class Policy:
         seconds_left: float = inf,
         answered: Collection[str] = NO_UIDS,
     ) -> PreemptResult:
-        """Return the accepted nodes of the scheduler's preemption; with `choose: one` only the best node (ties go to
-        the first name). An exempt pod fits on every node. A gang does not evict pods for a part of itself, because its
-        other members may still not fit. answered: UIDs of victims in an earlier answer for the nominated node."""
-        # Import it only if a pod preempts: a cold start of the other verbs does not need it.
+        """Review the scheduler's preemption. Return the accepted nodes; with `choose: one` only the best node (ties go
+        to the first name). An exempt pod fits on every node. Nodes are rejected for a gang's member until the gang is
+        committed: its other members may still not fit. answered: the UIDs of the victims in an earlier answer for the
+        nominated node."""
+        # Import this only if a pod preempts: a cold start of the other verbs does not need the module.
         from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
 
         barred = self.planner.barred(pod, proposals, snapshot) if self.plans(pod) else ()
@@ -311,7 +312,7 @@ class Policy:
         open_gangs: Sequence[OpenGang],
         of_result: Callable[[Profile, FilterResult, Snapshot, DecisionDeadline], Feasibility],
     ) -> Feasibility:
-        """Decide on the names. of_result: makes the decision from the verdicts if the pod is not placed with a gang."""
+        """Decide on these nodes. of_result: makes the decision from the verdicts if the gang's plan does not decide."""
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
         outside = {}
         if self.plans(pod):

@@ -1,4 +1,4 @@
-"""Comparison of two policies: both decide on a sample of recent pods of one snapshot. No I/O.
+"""Compares two policies: both decide on a sample of recent pods of one snapshot. No I/O.
 
 A sampled pod that is on a node is evaluated as if it were pending. The snapshot does not keep the node selector,
 affinity, tolerations and spread constraints of such a pod, so both policies evaluate it without them. A pending pod has
@@ -25,8 +25,8 @@ _NEWEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """A policy's decision on a pod. best: the feasible node with the highest score, or the first by name of several;
-    empty if no node is feasible. rejections: the number of rejected nodes, by reason."""
+    """A policy's decision on a pod. best: the feasible node with the highest score (ties go to the first name); empty
+    if no node is feasible. rejections: the number of rejected nodes, by reason."""
 
     feasible: frozenset[str]
     best: str
@@ -45,7 +45,7 @@ class PodChange:
 class Comparison:
     """The result. judged: the number of pods that both policies evaluated. pending: the number of evaluated pods
     without a node. nodes: the number of nodes in the snapshot. fitting_before, fitting_after: the number of evaluated
-    pods that have a feasible node or wait only for a floating pool, whose capacity may now be below the used amount."""
+    pods that have a feasible node, or wait only for a floating pool (its capacity may be below the used amount)."""
 
     judged: int
     pending: int
@@ -60,9 +60,9 @@ class PolicyFailed(Exception):
 
 
 def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
-    """Return pending pods, then the most recently started pods, one for each controller. Finished, terminating and
-    gated pods are left out. At least half are on nodes, if there are enough: if pending pods never fit, they do not
-    show that a policy rejects everything."""
+    """Return pending pods, then the most recently started pods, one for each controller, without finished, terminating
+    and gated pods. At least half of the sample are pods on nodes, if there are enough: pending pods that never fit
+    would not show that a policy rejects everything."""
     on_nodes = (pod for node in snapshot.nodes.values() for pod in node.pods)
     newest = nlargest(_NEWEST, on_nodes, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)
     by_name = sorted(snapshot.unbound.values(), key=lambda pod: (pod.namespace, pod.name))
@@ -85,14 +85,14 @@ def compare_policies(
     before: Policy, after: Policy, snapshot: Snapshot, pods: Iterable[Pod], is_over: Callable[[], bool]
 ) -> Comparison:
     """Evaluate the pods with both policies, until `is_over` returns True. Raises PolicyFailed if the new policy fails.
-    Pods that both policies exempt are left out: they would hide that all other pods are rejected."""
+    Leave out pods that both policies exempt: they fit in any case, and would hide that all other pods are rejected."""
     judged = pending = fitting_before = fitting_after = 0
     changes = []
     names = sorted(snapshot.nodes)
     for pod in pods:
         if is_over():
             break
-        # A DaemonSet's pod on a node lacks its affinity and tolerations here: its result would be wrong.
+        # The snapshot lacks the affinity and tolerations of a DaemonSet's pod on a node: its result would be wrong.
         if all(each.exempts(pod) or (pod.node_name and each.was_exempt(pod)) for each in (before, after)):
             continue
         unplaced, without = _unplaced(pod, snapshot)

@@ -1,4 +1,4 @@
-"""Codes of the reasons for rejecting a node. Codes are for programs; the reasons' texts are for people.
+"""Codes of the reasons for rejecting a node. Programs read the codes; people read the reasons' texts.
 
 A code is never renamed, and its meaning never changes. A program must accept unknown codes, because releases add codes.
 Only a release that removes a code raises REASON_CODES_VERSION. docs/reference/events-and-reasons.md lists all codes.
@@ -12,7 +12,7 @@ REASON_CODES_VERSION = 1
 
 
 class ReasonCode(StrEnum):
-    """The code of a reason that filter or preempt returns. PLUGIN_REASON: the plugin sets only a text."""
+    """The code of a reason that filter or preempt returns. PLUGIN_REASON: a plugin rejected the node without a code."""
 
     PLUGIN_REASON = "PluginReason"
 

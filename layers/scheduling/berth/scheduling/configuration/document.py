@@ -1,4 +1,4 @@
-"""The BerthConfiguration document: which profile decides for which pods, and with which arguments."""
+"""The BerthConfiguration document: the profiles of pods, the plugins' arguments, and all other settings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class WhenStale(StrEnum):
 
 
 class WakeUp(StrEnum):
-    """The object that the watcher patches so that the scheduler tries rejected pods again (fact 43). OBJECT: an inert
+    """The object that the watcher patches so that the scheduler tries rejected pods again (fact 43). OBJECT: an unused
     CSIStorageCapacity. NONE: the watcher does not patch, and the pods wait for the scheduler's flush."""
 
     OBJECT = "object"
@@ -82,13 +82,13 @@ class NodeCacheConfiguration(_Document):
 
     @property
     def readable_after(self) -> float:
-        """Return for how many seconds after a publication a verb may still use the previous state."""
+        """Return how long after a publication a verb may still use the previous state, in seconds."""
         return max(self.min_head_read_interval, EVENTUAL_READ_SECONDS if self.eventually_consistent else 0.0)
 
 
 class Decisions(StrEnum):
     """The destination of decision records. OFF: nothing is recorded. MEMORY: the process keeps the latest records. LOG:
-    a log line for one decision of a hundred. TABLE: an item in the cache table. FILE: a line in a file of `berth
+    a log line for one in a hundred decisions. TABLE: an item in the cache table. FILE: a line in a file of `berth
     serve`."""
 
     OFF = "off"
@@ -110,8 +110,8 @@ Names = Annotated[frozenset[str], Field(min_length=1)]
 
 
 class BindConfiguration(_Document):
-    """The section `bind`: the namespaces whose pods bind may bind; without a list, all namespaces. Only the deployment
-    names the schedulers: a document must not extend bind to the pods of the cluster's own scheduler."""
+    """The section `bind`. namespaces: the namespaces of the pods that bind accepts; by default all. Only the deployment
+    names the schedulers, because a document must not extend bind to the pods of the cluster's own scheduler."""
 
     namespaces: Names | None = None
 
@@ -153,7 +153,7 @@ NewName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"),
 
 
 class EnabledPlugin(_Document):
-    """A plugin that a profile adds or gives another weight. `weight` matters only if the plugin scores."""
+    """A plugin that a profile adds, or whose weight it changes. `weight` has an effect only if the plugin scores."""
 
     name: PluginName
     weight: int = Field(default=1, ge=1, le=100, strict=True)
@@ -226,8 +226,8 @@ class ProfileDefinition(_Document):
 
 
 class BerthConfiguration(_Document):
-    """All settings of Berth's behavior. profile: for every pod whose schedulerName is not in `profiles`. pluginConfig:
-    for all profiles; the arguments in a definition take precedence."""
+    """All settings of Berth's behavior. profile: the profile of every pod whose schedulerName is not in `profiles`.
+    pluginConfig: arguments for all profiles; the arguments in a definition take precedence."""
 
     api_version: Literal["berth.dev/v1alpha1"] = Field(default="berth.dev/v1alpha1", alias="apiVersion")
     kind: Literal["BerthConfiguration"] = "BerthConfiguration"
@@ -261,7 +261,7 @@ class BerthConfiguration(_Document):
         counting = self.counting
         profiles = {name: self.build_profile(name, counting) for name in {self.profile, *self.profiles.values()}}
         by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
-        # These profiles import nearly all plugins, and planning needs them only if gangs are enabled.
+        # Build the profiles for planning only if gangs are enabled: they import nearly all plugins.
         planned = profiles if self.gangs.enabled else {}
         return Policy(
             profiles[self.profile],
@@ -278,7 +278,7 @@ class BerthConfiguration(_Document):
 
     def _for_planning(self, profile: Profile, counting: Counting) -> Profile:
         """Return the profile, extended by the filters of kube-scheduler that it lacks. The scheduler has run these
-        filters for one member only, and a plan must check all members."""
+        filters only for one member, but a plan must check all members."""
         has = {each.name for each in profile.filters}
         wanted = [*SCHEDULER_FILTERS, *([COUNTED_FILTER] if counting.counts else [])]
         wanted += [FLOATING_FILTER] if counting.floating.exist else []

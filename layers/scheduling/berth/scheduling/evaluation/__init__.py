@@ -1,1 +1,1 @@
-"""Verdicts and scores of a profile, cached between calls for pods of one shape."""
+"""The verdicts and scores of a profile. They are cached between calls for pods of one shape."""

@@ -1,13 +1,13 @@
 """The verdicts and scores that a profile gives to the nodes of a snapshot, for pods of one shape.
 
 A verdict or score of a plugin that looks at one node is valid for every pod of the same shape until that node changes.
-A new snapshot shares the NodeInfo of every node that did not change, and the results for these nodes are carried over.
-Plugins that look at all nodes update their counts by the delta, and return the nodes whose verdicts may change.
+A new snapshot shares the NodeInfo of every node that did not change, so the results for these nodes are carried over.
+Plugins that look at all nodes update their states by the delta, and return the nodes whose verdicts may change.
 Normalized scores are never cached: they depend on the other candidates.
 
 A node with nominated pods of equal or higher priority is filtered twice, with these pods and without them, and must
-pass both times. Assumed pods count both times. These verdicts are not cached: they depend on more of the pod than its
-shape, and they concern few nodes.
+pass both times. Assumed pods are on the node both times. These verdicts are not cached: they depend on the pod's UID
+and priority, not only on its shape, and they concern few nodes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Evaluation(DerivedFromSnapshot):
         self._profile, self.local = profile, local
         self._cluster_scores: ClusterScores | None = None
         self.rejected, self.all_filters = rejected, filters
-        # `all_filters` also has the skipped filters: such a filter may reject nodes once pods are added.
+        # `all_filters` also has the skipped filters, because such a filter may reject nodes in a later snapshot.
         self.filters = tuple(each for each in filters if not each.skips)
         self.statuses: Verdicts = local.statuses
         if rejected is not None or self.filters:
@@ -74,7 +74,7 @@ class Evaluation(DerivedFromSnapshot):
         local: LocalEvaluation,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Self:
-        """Return a new evaluation. Plugins that look at all nodes count the whole snapshot. Raises DeadlineExceeded."""
+        """Return a new evaluation. Filters that look at all nodes prepare their states. Raises DeadlineExceeded."""
         if local.filters.rejected is not None:
             return cls(profile, local, snapshot, None, ())
         filters = []
@@ -110,7 +110,7 @@ class Evaluation(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int] | Status:
-        """Return the weighted scores of these nodes, which must be all candidates; a Status if scoring fails. Raises
+        """Return the total scores of these nodes, which must be all candidates; a Status if scoring fails. Raises
         DeadlineExceeded. replaced: by position, nodes to score instead of the snapshot's nodes."""
         scored = self._cluster_scores
         if scored is None:
@@ -150,8 +150,8 @@ class ClusterScores:
 
 
 def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, names: Sequence[str]) -> dict[str, Status]:
-    """Return, by node, the verdicts for this pod that differ from the verdicts for its shape; usually none do.
-    snapshot: the snapshot of the evaluation, with or without assumed pods."""
+    """Return, by node, the verdicts for this pod that differ from the verdicts for its shape; usually the result is
+    empty. snapshot: the snapshot of the evaluation, with or without assumed pods."""
     narrowed = evaluation.local.filters.node_names is not None
     found: dict[str, Status] = {}
     if not snapshot.nominated and not snapshot.assumed and not (narrowed and pod.nominated_node):
@@ -184,7 +184,7 @@ def nominated_beside(pod: Pod, name: str, snapshot: Snapshot) -> list[Pod]:
 
 
 def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Mapping[int, NodeInfo]:
-    """Return, by position, the candidates that have assumed pods, with these pods on them. It is for scoring."""
+    """Return the candidates that have assumed pods, by position, with these pods on them. This is for scoring."""
     found: dict[int, NodeInfo] = {}
     for name in snapshot.assumed.keys() & set(candidates.names) if snapshot.assumed else ():
         node = snapshot.nodes[name]
@@ -195,8 +195,8 @@ def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Ma
 
 
 def _verdict(evaluation: Evaluation, node: NodeInfo, others: Sequence[Pod], *, own: bool) -> Status:
-    """Return the verdict on the node if `others` were on it. own: the node is the pod's nominated node, which is
-    filtered even if `node_names` lacks it."""
+    """Return the verdict on the node if `others` were on it. own: whether the node is the pod's nominated node, which
+    is filtered even if `node_names` lacks it."""
     filters = evaluation.local.filters
     changed = node.replacing_pods((), others) if others else node
     status = filters.rejected or evaluation.rejected

@@ -1,8 +1,8 @@
-"""The evaluations of a warm environment. Their number and size are limited; the least recently used are evicted.
+"""The cache of a warm environment's evaluations. It limits their number and size, and evicts the least recently used.
 
 Threads: the first call of a shape creates the evaluation while it holds the lock of that shape. Calls of other shapes
-continue; calls of the same shape wait and use the result. The shared lock is held for a dictionary look-up only.
-Verdicts and scores are added without a lock: two threads compute the same values.
+continue; calls of the same shape wait and use the result. The lock that all shapes share is held only for a dictionary
+look-up. Verdicts and scores are added without a lock: two threads compute the same values.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MAX_VERDICTS = 500_000
 MIN_SHAPES = 16
 
 MAX_BYTES = 256 << 20
-"""The default limit, in bytes, of the memory for the contents of pods."""
+"""The default limit of the memory for the cached pods, in bytes."""
 
 _BYTES_PER_BYTE = 24
-"""The bytes of memory for one byte of a pod, including indexes and plugin states. For the pods of
-`tests/builders/hostile_pods.py` it is 5 to 15 bytes, and 23 with host ports (measured as growth of the process)."""
+"""The bytes of memory for one byte of a pod's spec, including indexes and plugin states. The pods of
+`tests/builders/hostile_pods.py` take 5 to 15 bytes, or 23 with host ports (measured as growth of the process)."""
 
 _BYTES_PER_ENTRY = 250
 """The bytes of memory for a label or an annotation: two strings and a dictionary entry."""
@@ -117,7 +117,7 @@ class EvaluationCache:
     def of(
         self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE
     ) -> Evaluation:
-        """Return the evaluation of this snapshot for pods shaped like this one. Raises DeadlineExceeded."""
+        """Return the evaluation of this snapshot for pods of this pod's shape. Raises DeadlineExceeded."""
         limit = min(self._max_shapes, max(MIN_SHAPES, MAX_VERDICTS // snapshot.nodes.positions.size))
         local_shape, cluster_shape = profile.shapes(pod)
         local_entry = self._local.entry((profile.name, local_shape), limit, pod)
@@ -129,7 +129,7 @@ class EvaluationCache:
                 lambda found, delta: found.updated_to(snapshot, delta),
             )
 
-        # Use the entry in the key: the shape in the entry's own key takes longer to hash.
+        # Use the entry itself as a part of the key: hashing its shape takes longer.
         return self._by_shape.entry((local_entry, cluster_shape), limit, pod).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local(), deadline),
@@ -144,7 +144,7 @@ class EvaluationCache:
         with_assumed: Snapshot,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Evaluation:
-        """Return the evaluation with assumed pods on their nodes. With such pods it is not cached: they are rare."""
+        """Return the evaluation with assumed pods on their nodes. With such pods, which are rare, it is not cached."""
         if with_assumed is snapshot:
             return self.of(profile, pod, snapshot.base, deadline)
         return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)

@@ -32,8 +32,8 @@ NormalizedScorer = tuple[ScorePlugin[Any], Any, int]
 
 @dataclass(frozen=True, slots=True)
 class _ScoreTable:
-    """Scores by position. scored: 1 if the node is scored. sums: the weighted sums of scores without normalization.
-    raw: the scores to normalize, a list for each plugin."""
+    """Scores by position. scored: 1 if the node is scored. sums: the weighted sums of the scores that are not
+    normalized. raw: for each plugin with normalization, its scores before normalization."""
 
     scored: bytearray
     sums: list[int]
@@ -90,10 +90,10 @@ class LocalScores(DerivedFromSnapshot):
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int]:
         """Return the weighted sum of scores for each node, normalized over these nodes. Raises DeadlineExceeded.
-        replaced: by position, nodes to score instead of the snapshot's nodes; these scores are not cached."""
+        replaced: by position, nodes to score instead of the snapshot's nodes. Their scores are not cached."""
         table = self._table
         if table is None:
-            # Two threads may each create a table: the later table is kept, and each thread uses its own here.
+            # Two threads may each create a table: the later table is cached, but each thread uses its own here.
             size = self.snapshot.positions.size
             raw_scores = tuple([0] * size for _ in self._normalized)
             table = self._table = _ScoreTable(bytearray(size), [0] * size, raw_scores)
@@ -115,7 +115,7 @@ class LocalScores(DerivedFromSnapshot):
         return totals
 
     def difference(self, before: NodeInfo, after: NodeInfo) -> int:
-        """Return by how much a node's total differs between the two states. Normalized scores count as unchanged."""
+        """Return the change of a node's total from `before` to `after`. Normalized scores count as unchanged."""
         return self._sum(after) - self._sum(before)
 
     def _score(self, table: _ScoreTable, node: NodeInfo, position: int) -> None:
@@ -130,7 +130,7 @@ class LocalScores(DerivedFromSnapshot):
 
 
 def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:
-    # There are few distinct scores: each is weighted once. If all nodes score 0, the totals do not change.
+    # Multiply each distinct score only once: there are few. If all nodes score 0, the totals do not change.
     weighted = {score: score * weight for score in set(scores)}
     if len(weighted) > 1:
         totals[:] = map(add, totals, map(weighted.__getitem__, scores))

@@ -1,11 +1,11 @@
-"""A limit for the time that one decision may take.
+"""Limits the time of one decision.
 
 The creator of a pod determines how much work a decision takes. The scheduler aborts a call after `httpTimeout`, and its
 next attempt would repeat the work. So a decision stops earlier, and the pod's shape is cached as too costly for a
 while. Until the entry expires, each attempt is answered at once.
 
 A call that is already late, for example after a cold start, leaves less time for a decision. If it leaves less than
-half of the limit, an overrun does not prove that the shape is costly. Then the shape is not cached: the next attempt
+half of the limit, a timeout does not prove that the shape is costly. So the shape is not cached, and the next attempt
 may succeed.
 """
 
@@ -39,8 +39,8 @@ class DeadlineExceeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """The limit of decisions. seconds: for one decision, on the monotonic clock. retry_seconds: how long a shape counts
-    as too costly, on the wall clock, because the monotonic clock stops while a function's environment is frozen."""
+    """The limit of decisions. seconds: the limit of one decision, on the monotonic clock. retry_seconds: how long a
+    shape counts as too costly, on the wall clock: the monotonic clock stops while an environment is frozen."""
 
     seconds: float
     monotonic: Callable[[], float]
@@ -77,7 +77,7 @@ NO_DECISION_DEADLINE = DecisionDeadline(NO_TIME_LIMIT)
 
 
 class TimeLimited:
-    """Runs decisions within a time limit, and caches which shapes were too costly. Thread-safe."""
+    """Runs decisions within a time limit, and caches the shapes that were too costly. Thread-safe."""
 
     def __init__(self, limit: TimeLimit) -> None:
         self._limit = limit
@@ -89,7 +89,7 @@ class TimeLimited:
         return self._limit.wall()
 
     def is_enough(self, seconds_left: float) -> bool:
-        """Return whether a decision that exceeds this many seconds counts as too costly."""
+        """Return whether the shape counts as too costly if a decision does not end within this time."""
         return seconds_left >= self._limit.seconds / 2
 
     def deadline(self, seconds_left: float) -> DecisionDeadline:
@@ -97,8 +97,8 @@ class TimeLimited:
         return DecisionDeadline(self._limit, seconds_left)
 
     def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
-        """Run the decision. Return None if it takes too long, or took too long recently. kind: its name in the key.
-        Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly."""
+        """Run the decision. Return None if it takes too long, or took too long recently. kind: a part of the cache's
+        key. Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly."""
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
         try:
@@ -126,6 +126,6 @@ class TimeLimited:
 
 
 def _key(kind: str, pod: Pod) -> Hashable:
-    """Return the kind with hashes of the pod's fields, because the pod itself may take 20 MB."""
+    """Return the kind and hashes of the pod's fields. A key with the pod itself could take 20 MB."""
     labels = orjson.dumps(dict(pod.labels), option=orjson.OPT_SORT_KEYS)
     return kind, sha256(pod.spec.source).digest(), sha256(labels).digest()

@@ -1,4 +1,4 @@
-"""Verdicts of a profile's filters on the nodes of a snapshot: one byte per node, computed on first use."""
+"""The verdicts of a profile's filters on the nodes of a snapshot. Each takes one byte, and is computed on first use."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 V = TypeVar("V")
 
 NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet", reason_code=ReasonCode.NODE_NOT_IN_CACHE)
-"""The status of a name that is not in the cache: its node joined a moment ago, or is in another cluster."""
+"""The status of a name that is not in the cache: the node joined a moment ago, or belongs to another cluster."""
 
 
 class Rejected(Mapping[str, Status]):
-    """The statuses of rejected nodes, by name. names: in the request's order. codes: for each name an index in
+    """The statuses of rejected nodes, by name. names: in the request's order. codes: for each name, an index into
     `statuses`."""
 
     __slots__ = ("_by_name", "codes", "names", "statuses")
@@ -61,8 +61,8 @@ NONE_REJECTED = Rejected([], (), ())
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """The nodes of a request that pass, and the statuses of the others. mask: a byte for each node, 0 if the node is
-    rejected. nodes: not compared, because results are compared only within one snapshot."""
+    """The nodes of a request that pass, and the statuses of the other nodes. mask: a byte for each node, 0 if the node
+    is rejected. nodes: not compared, because results are compared only within one snapshot."""
 
     nodes: NodeRefs = field(compare=False)
     rejected: Rejected
@@ -88,7 +88,7 @@ NOT_EVALUATED, FEASIBLE, NOT_CACHED, WITHOUT_CODE = 0, 1, 2, 255
 
 
 class StatusCodes:
-    """The distinct statuses, with a code for each. Codes are never removed; later snapshots' evaluations share them."""
+    """The distinct statuses, with a code for each. Codes are never removed; results for later snapshots share them."""
 
     __slots__ = ("_adding", "by_identity", "statuses")
 
@@ -98,7 +98,7 @@ class StatusCodes:
         self._adding = Lock()
 
     def of(self, status: Status) -> int:
-        """Return the code of a status; WITHOUT_CODE if there are too many statuses."""
+        """Return the code of a status; WITHOUT_CODE if all codes are in use."""
         # Look up by identity: plugins return the same few objects, and hashing a Status takes ten times as long.
         return self.by_identity.get(id(status)) or self._added(status)
 
@@ -208,7 +208,7 @@ class LocalVerdicts(Verdicts):
             node = nodes[position]
             status = SUCCESS
             if plain and node.defect is None:
-                # This is LocalFilters.filter, inlined without its checks: the first call of a shape filters every node.
+                # Inlined from LocalFilters.filter, without its checks: a shape's first call filters every node.
                 for run, state in filters.filters:
                     status = run(state, node)
                     if status is not SUCCESS:

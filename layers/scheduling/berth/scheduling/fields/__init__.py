@@ -1,1 +1,1 @@
-"""Fields of API objects: quantities, selectors, affinity, taints, requests. Each module has `read_…` functions."""
+"""Fields of API objects, and their parsers: quantities, selectors, affinity, taints, requests."""

@@ -1,4 +1,4 @@
-"""Node affinity: the nodes that a pod requires and prefers, by labels and names."""
+"""Node affinity: the nodes that a pod requires or prefers, by labels and names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NODE_NAME = "metadata.name"
 
 @dataclass(frozen=True, slots=True)
 class FieldRequirement:
-    """A condition on the node's name; any other field reads as empty, as in kube-scheduler."""
+    """A condition on the node's name. As in kube-scheduler, any other field counts as an empty text."""
 
     field: str
     value: str
@@ -34,7 +34,7 @@ class FieldRequirement:
 @dataclass(frozen=True, slots=True)
 class NodeSelectorTerm:
     """ANDed requirements. An `invalid` term does not match any node. node_names: the names that the requirements
-    `metadata.name In` allow; None without such a requirement."""
+    `metadata.name In` allow; None if the term does not have such a requirement."""
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[FieldRequirement, ...] = ()
@@ -54,7 +54,7 @@ _NAME = "name of the node"
 
 
 def _with_name(term: NodeSelectorTerm) -> list[Requirement] | None:
-    """Return the term's requirements on labels, with the node's name as a label; None for a term that never matches."""
+    """Return the term's requirements, with the node's name as a label; None for a term that never matches."""
     if term.invalid:
         return None
     found = list(term.expressions)
@@ -67,7 +67,7 @@ def _with_name(term: NodeSelectorTerm) -> list[Requirement] | None:
 
 
 def _index(terms: Iterable[NodeSelectorTerm]) -> RequirementIndex:
-    """Index terms, so that many are matched at once against a node's labels with its name among them."""
+    """Index terms, so that many are matched at once. A node's name is then matched as one of its labels."""
     return RequirementIndex(map(_with_name, terms))
 
 
@@ -77,8 +77,8 @@ def _is_long(terms: Sequence[NodeSelectorTerm]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NodeSelector:
-    """ORed terms. Empty terms are left out; a selector without terms does not match any node. node_names: the nodes to
-    which the terms restrict the pod by name; None if a term does not restrict names."""
+    """ORed terms, without empty terms. A selector without terms does not match any node. node_names: the only nodes
+    that the terms allow by name; None if a term allows any name."""
 
     terms: tuple[NodeSelectorTerm, ...]
     node_names: frozenset[str] | None = None
@@ -138,7 +138,7 @@ def _read_node_selector(value: object, path: str) -> NodeSelector:
         read_node_selector_term(item, f"{path}.nodeSelectorTerms[]")
         for item in read_object_list(read_object(value, path).get("nodeSelectorTerms"), f"{path}.nodeSelectorTerms")
     ]
-    # Terms are ORed: the names restrict the pod only if every term has names. An empty term does not have names.
+    # Terms are ORed: names restrict the pod only if every term has names. An empty term does not have any.
     named = [term.node_names for term in terms if term is not None and term.node_names is not None]
     names = frozenset().union(*named) if terms and len(named) == len(terms) else None
     return NodeSelector(tuple(term for term in terms if term is not None), names)

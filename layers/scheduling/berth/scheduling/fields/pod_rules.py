@@ -19,8 +19,8 @@ from berth.scheduling.fields.selectors import LabelSelector, read_label_selector
 
 @dataclass(frozen=True, slots=True)
 class PodAffinityTerm:
-    """A selector of pods by labels and namespace, and a topology key: nodes with an equal value of this label are one
-    domain. matchLabelKeys and mismatchLabelKeys are left out: the API server has merged them into the selector."""
+    """A selector of pods by labels and namespace, and a topology key: nodes whose label with this key has the same
+    value are one domain. The API server has merged matchLabelKeys and mismatchLabelKeys into the selector."""
 
     topology_key: str
     selector: LabelSelector
@@ -43,8 +43,8 @@ class WeightedPodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinity:
-    """The lists of terms. `preferred` has the preferred terms of both kinds, with negated weights for anti-affinity. If
-    a selector cannot be parsed, its list is empty, and `invalid` has the cause."""
+    """The terms of affinity and anti-affinity. `preferred` has the preferred terms of both, with negated weights for
+    anti-affinity. If a selector cannot be parsed, its list is empty, and `invalid` has the cause."""
 
     required: tuple[PodAffinityTerm, ...] = ()
     anti_required: tuple[PodAffinityTerm, ...] = ()
@@ -58,7 +58,7 @@ class PodAffinity:
 
 NO_POD_AFFINITY = PodAffinity()
 
-# For each list: its name in kube-scheduler's message about a parse error, its field, kind, and sign of weights.
+# For each list: its name in kube-scheduler's message about a parse error, its field, its kind, the sign of its weights.
 _LISTS = (
     ("requiredAffinityTerms", "podAffinity", "required", 1),
     ("requiredAntiAffinityTerms", "podAntiAffinity", "required", 1),
@@ -123,7 +123,7 @@ def _read_term(obj: Object, path: str, namespace: str) -> PodAffinityTerm | Inva
 
 
 class UnsatisfiableConstraintAction(StrEnum):
-    """The effect of a constraint on a node where the pod would make the skew too large."""
+    """The effect of a constraint on a node on which the pod would make the skew too large."""
 
     DO_NOT_SCHEDULE = "DoNotSchedule"
     SCHEDULE_ANYWAY = "ScheduleAnyway"
@@ -131,8 +131,8 @@ class UnsatisfiableConstraintAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopologySpreadConstraint:
-    """A limit for the uneven spread of pods over the values of one node label. honor_affinity, honor_taints: whether
-    nodes that the pod's affinity does not match, or whose taints it does not tolerate, are left out of the count."""
+    """A limit for the skew of pods over the values of one node label. honor_affinity: count only nodes that match the
+    pod's node affinity. honor_taints: count only nodes whose taints the pod tolerates."""
 
     max_skew: int
     topology_key: str

@@ -1,4 +1,4 @@
-"""Quantities, as Kubernetes parses, adds and rounds them (`k8s.io/apimachinery/pkg/api/resource`)."""
+"""Parses, adds and rounds quantities as Kubernetes does (`k8s.io/apimachinery/pkg/api/resource`)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import lru_cache
 MAX_INT64 = (1 << 63) - 1
 _MIN_INT64 = -(1 << 63)
 MAX_EXPONENT = 400
-"""The largest exponent. Real amounts never have 400 digits; larger exponents only cost memory."""
+"""The largest exponent. Real amounts never have 400 digits, and larger exponents would only cost memory."""
 
 _MULTIPLIED_AT_ONCE = (1, 2, 3, 6, 9)
-"""Exponents of the powers of ten by which Kubernetes multiplies in one step. There an overflow wraps; with other powers
-it gives 0."""
+"""Exponents of the powers of ten by which Kubernetes multiplies in one step. An overflow then wraps; with other powers
+the result is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """The amount `number` x 10^`exponent`. decimal: Kubernetes stores it as a decimal and not in 64 bits."""
+    """The amount `number` x 10^`exponent`. decimal: whether Kubernetes stores it as a decimal and not in 64 bits."""
 
     number: int
     exponent: int = 0
@@ -28,7 +28,7 @@ class Quantity:
         return self._scaled(0)
 
     def milli_value(self) -> int:
-        """Return thousandths, rounded up: the unit in which cpu is counted."""
+        """Return the amount in thousandths, the unit of cpu, rounded up."""
         return self._scaled(-3)
 
     def plus(self, other: Quantity) -> Quantity:
@@ -73,7 +73,7 @@ def divided_up(number: int, divisor: int) -> int:
 
 
 def _rounded(number: int, places: int) -> int:
-    """Cut off the last places of a decimal; add one if they were not all zero, also for a negative number."""
+    """Remove the last digits of a decimal. Add one if they were not all zero, even to a negative number."""
     divisor = power_of_ten(places)
     if number < MAX_INT64 and places < 19:
         number = wrapped(number)
@@ -111,11 +111,11 @@ _BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
 def quantity(value: object) -> Quantity | None:
-    """Read a quantity, which is a string or a number in JSON; null counts as zero. Return None for any other value."""
+    """Read a quantity from a string or a number; null counts as zero. Return None if the value is not a quantity."""
     if value is None:
         return ZERO
     if isinstance(value, str):
-        # Reject long texts before the cache: a pod may have a thousand texts of 1 KB.
+        # Reject long texts before they are cached: a pod may have a thousand texts of 1 KB.
         text = value.strip()
         return _parsed(text) if len(text) <= _MAX_LENGTH else None
     if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and fits(value)):
@@ -146,12 +146,12 @@ def _decimal_exponent(suffix: str) -> int | None:
     if exponent is not None:
         return exponent
     found = _EXPONENT.fullmatch(suffix)
-    # Kubernetes keeps 32 bits of the exponent.
+    # Kubernetes keeps only the low 32 bits of the exponent.
     return None if found is None else (int(found["exponent"]) + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _without_digits(suffix: str) -> Quantity | None:
-    """Read a suffix without digits. Kubernetes reads it as zero, unless it has to parse a decimal."""
+    """Read a suffix without digits. Kubernetes reads it as zero, but rejects it if it has to parse a decimal."""
     if suffix in ("Pi", "Ei"):
         return None
     exponent = 0 if suffix in _BINARY_SUFFIXES else _decimal_exponent(suffix)
@@ -168,7 +168,7 @@ def _decimal(digits: str, fraction: str, exponent: int) -> Quantity | None:
 
 def _binary(digits: str, fraction: str, power: int) -> Quantity | None:
     number = int(digits + fraction) << power
-    # This many digits always fit into 64 bits together with the suffix.
+    # A number with so few digits always fits into 64 bits, even after it is multiplied by the suffix.
     if not fraction and len(digits) <= 14 - power * 3 // 10 and fits(number):
         return Quantity(number)
     rounded = _to_nano(number, -len(fraction))
@@ -178,7 +178,7 @@ def _binary(digits: str, fraction: str, power: int) -> Quantity | None:
 
 
 def _to_nano(number: int, exponent: int) -> Quantity | None:
-    """Round up to billionths, the smallest unit. None if the number is too large."""
+    """Round up to billionths, the smallest unit. Return None if the number is too large."""
     if number == 0:
         return Quantity(0, decimal=True)
     if exponent > MAX_EXPONENT:

@@ -1,8 +1,8 @@
-"""Functions that read fields of API objects from untrusted input.
+"""Reads fields of API objects from untrusted input.
 
-Objects from a request's body, the cache and a dump have the same form, so the same functions read them. Valid JSON or
-YAML never causes an exception outside this package. Inside it, these functions raise MalformedField if a field has the
-wrong type; null counts as absent, as in Go.
+Objects from a request's body, the cache and a dump have the same form, so the same functions read them. As in Go, null
+counts as absent. If a field has the wrong type, these functions raise MalformedField. Valid JSON or YAML never causes
+another exception.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Object = dict[str, object]
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 MAX_ANNOTATION = 4096
 NO_TEXT = "?"
-"""The value that replaces an annotation that is not read. It is neither a quantity nor a number."""
+"""The value that replaces an unreadable text. It is neither a quantity nor a number."""
 
 _STRING = {str}
 
@@ -114,13 +114,13 @@ def read_annotations(metadata: Object) -> Mapping[str, str]:
 
 
 def part(obj: Mapping[str, object], name: str) -> Object:
-    """Return a field that is an object, such as `metadata`; empty if it is not an object."""
+    """Return a field that is an object, such as `metadata`; {} if it is absent or not an object."""
     found = obj.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def condition_in(status: Object, kind: str) -> Object:
-    """Return the first condition of this type; empty if it is absent. Later conditions of the type do not count."""
+    """Return the first condition of this type; {} if there is none. Later conditions of the type do not count."""
     conditions = status.get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         if isinstance(condition, dict) and condition.get("type") == kind:
@@ -129,7 +129,7 @@ def condition_in(status: Object, kind: str) -> Object:
 
 
 def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
-    """Return whether keys and values are strings. YAML also has other keys: it reads `on` as True."""
+    """Return whether this is a map whose keys and values are strings. YAML also has other keys: `on` is True."""
     if not isinstance(value, dict):
         return False
     # Compare the sets of types first: checking each pair takes ten times as long.

@@ -1,8 +1,8 @@
-"""A pod's requests: containers, init containers, sidecars, pod level, overhead, and a resize under way.
+"""Computes a pod's requests from its containers, init containers, sidecars, pod-level requests, overhead and resize.
 
-The rules of `k8s.io/component-helpers/resource`: containers add up; an init container needs its own requests and the
-requests of the sidecars before it; the pod needs the larger of both, resource by resource. Sums are exact and rounded
-once.
+The rules are those of `k8s.io/component-helpers/resource`. The requests of containers and sidecars are added. An init
+container needs its own requests and those of the sidecars before it. For each resource, the pod requests the larger
+amount. Sums are exact, and rounded once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TCP = "TCP"
 
 
 class HostPort(NamedTuple):
-    """A host port of a container. `0.0.0.0` means all addresses."""
+    """A host port of a container. The address `0.0.0.0` means all addresses."""
 
     ip: str
     protocol: str
@@ -47,8 +47,8 @@ class HostPort(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """The image names of containers and volumes, as a node lists them. containers: the number of containers and init
-    containers."""
+    """The image names of containers and volumes, as a node lists them. containers: the number of containers, including
+    init containers."""
 
     names: tuple[str, ...] = ()
     containers: int = 0
@@ -58,7 +58,7 @@ NO_IMAGES = Images()
 
 
 def read_host_ports(spec: Object) -> tuple[HostPort, ...]:
-    """Read the host ports of containers and sidecars; other init containers have ended when the pod runs."""
+    """Read the host ports of containers and sidecars. Other init containers have ended before the pod runs."""
     holders = [
         *read_object_list(spec.get("containers"), "Pod.spec.containers"),
         *(
@@ -104,13 +104,13 @@ _LARGEST = Quantity((1 << 63) - 1)
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """A pod's requests, as the different calculations of kube-scheduler need them.
+    """A pod's requests, in the forms that kube-scheduler's filters and scores use.
 
     asked: the requests in the pod's spec; filters compare them with the free amounts of a node.
-    placed: the requests that count on its node: the larger of spec and status during a resize.
-    non_zero_cpu, non_zero_memory: `placed`, with the defaults for containers that do not request them.
-    scored: the containers' requests alone, with these defaults, for the score of NodeResourcesFit.
-    beyond: resources whose request exceeds 64 bits. kube-scheduler's number for them is arbitrary.
+    placed: the requests that count on its node; during a feasible resize, the larger amounts of spec and status.
+    non_zero_cpu, non_zero_memory: cpu and memory in `placed`, with defaults for containers that do not request them.
+    scored: the requests without those at pod level, with these defaults, for the score of NodeResourcesFit.
+    beyond: resources whose request exceeds 64 bits. kube-scheduler computes an arbitrary number for these.
     """
 
     asked: Amounts
@@ -197,7 +197,7 @@ def _total(pod: _Pod, pod_level: ResourceList, missing: ResourceList) -> Resourc
 
 
 def _resized(pod: _Pod, status: Object) -> _Pod:
-    """Return the pod with the actual resources of its containers, if the status reports them."""
+    """Return the pod with the amounts that count during a resize, if the status reports its resources."""
     statuses = {
         name_or_empty(item.get("name")): item
         for field in ("containerStatuses", "initContainerStatuses")

@@ -1,7 +1,7 @@
-"""Many conjunctions of requirements, matched against labels at once.
+"""Matches many conjunctions of requirements against labels at once.
 
 A pod may have 18,000 node affinity terms. The cost of matching depends on the number of labels, not on the number of
-terms: each conjunction is a bit, and each label of a node clears the bits of conjunctions that it contradicts. The bits
+terms. Each conjunction is a bit, and each label of a node clears the bits of conjunctions that it contradicts. The bits
 form a Python integer, so that one operation acts on all conjunctions.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from berth.scheduling.fields.requirements import Labels, Operator, Requirement, read_integer
 
 _LONG = 64
-"""The length of a list of bits above which its integer is cached: few values of labels have such a list."""
+"""The integer of a list with more bits than this is cached, because few label values have such a list."""
 
 _MAX_KEY_SETS = 256
 _BLOCK = 256
@@ -44,7 +44,7 @@ class RequirementIndex:
             needed.append(len(keys))
         self._by_key, self._size = by_key, len(needed)
         self._all = ((1 << len(needed)) - 1) & ~as_bits(never, len(needed))
-        # For each binary digit of the number of needed labels: the bits of the conjunctions that have this digit.
+        # For each binary digit of the number of needed labels: the bits of the conjunctions with this digit set.
         self._needed = [
             as_bits([bit for bit, number in enumerate(needed) if number >> digit & 1], self._size)
             for digit in range(max(needed, default=0).bit_length())
@@ -89,7 +89,7 @@ class RequirementIndex:
 
 @dataclass(slots=True)
 class _Merged:
-    """The requirements of one conjunction on one label. allowed: the allowed values; None: any value."""
+    """The requirements of one conjunction on one label. allowed: the allowed values; None if any value is allowed."""
 
     allowed: frozenset[str] | None = None
     denied: set[str] = field(default_factory=set)
@@ -218,7 +218,7 @@ def as_bits(bits: _Bits, size: int) -> int:
 
 
 class WeightSum:
-    """Sums the weights of items that are given as bits."""
+    """Sums the weights of the items whose bits are set."""
 
     __slots__ = ("_digits",)
 

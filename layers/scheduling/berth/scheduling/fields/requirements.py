@@ -1,4 +1,4 @@
-"""Requirements of label selectors and node selectors on labels."""
+"""Requirements on labels, as in label selectors and node selectors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,63}", re.ASCII)
 
 
 class Operator(StrEnum):
-    """Operators of node selectors; label selectors have the first four."""
+    """The operators of node selectors. Label selectors have only the first four."""
 
     IN = "In"
     NOT_IN = "NotIn"
@@ -65,16 +65,16 @@ class Requirement:
 
 
 FEW = 16
-"""Up to this number of requirements, matching one after the other is faster than an index."""
+"""Up to this number of requirements, matching one by one is faster than an index."""
 
 
 def equals(key: str, value: str) -> Requirement:
-    """Return a requirement that the label has this value, without validation: use it for selectors that are maps."""
+    """Return a requirement that the label has this value, without validation. Use this for selectors that are maps."""
     return Requirement(key, Operator.IN, frozenset((value,)))
 
 
 def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement | InvalidRequirement:
-    """Make a requirement by the rules of `labels.NewRequirement`, with the operators of a node selector."""
+    """Make a requirement, validated as by `labels.NewRequirement`, with any operator of a node selector."""
     which = _OPERATORS.get(operator)
     if which is None:
         return InvalidRequirement(f'"{operator}" is not an operator')
@@ -107,7 +107,7 @@ def read_integer(text: str) -> int | None:
 
 
 def is_label_key(text: str) -> bool:
-    """Return whether the text is a name, with or without a DNS subdomain before it."""
+    """Return whether the text is a label key: a name, maybe with a DNS subdomain as its prefix."""
     if len(text) > _MAX_KEY:
         return False
     found = _LABEL_KEY.fullmatch(text)

@@ -1,4 +1,4 @@
-"""Amounts of resources of nodes and pods, as exact quantities and as the scheduler's integers."""
+"""Amounts of resources, of nodes and pods: as exact quantities, and as the scheduler's integers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 MEBIBYTE = 1 << 20
 
 Amounts = Mapping[str, int]
-"""Maps a resource name to thousandths of cpu, or to whole units of other resources. Zeros are left out."""
+"""Amounts by resource name: thousandths of cpu, or whole units of other resources. Zeros are left out."""
 
 ResourceList = dict[str, Quantity]
 
@@ -48,7 +48,7 @@ def read_resource_list(value: object, path: str) -> ResourceList:
 
 def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
     """Read the amounts that the scheduler counts (see `counted`), and the number of allowed pods. Raises
-    MalformedField. The units of a text are cached, because nodes have few different amounts."""
+    MalformedField. The parsed texts are cached, because nodes have few different amounts."""
     found, pods = {}, 0
     for name, amount in read_object(value, path).items():
         if isinstance(amount, str) and len(amount) <= _REMEMBERED_LENGTH:
@@ -86,7 +86,7 @@ def raise_to(total: ResourceList, other: ResourceList) -> None:
 
 
 def counted(amounts: ResourceList) -> dict[str, int]:
-    """Return the amounts that the scheduler counts, without zeros and unknown names such as `storage`."""
+    """Return the amounts that the scheduler counts: no zeros, and no unknown resources such as `storage`."""
     found = {}
     for name, amount in amounts.items():
         if _is_counted(name):
@@ -102,7 +102,7 @@ def _is_counted(name: str) -> bool:
 
 
 def units_of(name: str, amount: Quantity) -> int:
-    """Return thousandths of cpu, or whole units of another resource, rounded up."""
+    """Return the amount in thousandths of cpu, or in whole units of another resource, rounded up."""
     return amount.milli_value() if name == CPU else amount.value()
 
 
@@ -127,7 +127,7 @@ def is_scalar(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """Return whether the name is an extended resource: a domain outside kubernetes.io, and a name in it."""
+    """Return whether this names an extended resource: it has a domain other than kubernetes.io as its prefix."""
     if _KUBERNETES in name or name.startswith(_QUOTA) or len(name) > _MAX_NAME:
         return False
     found = _QUALIFIED.fullmatch(name)

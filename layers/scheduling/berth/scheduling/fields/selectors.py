@@ -1,4 +1,4 @@
-"""Label selectors: parsed once, matched often."""
+"""Label selectors, which are parsed once and matched often."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from berth.scheduling.fields.requirements import (
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """ANDed requirements. An empty selector matches everything; an absent selector is `nothing` and never matches."""
+    """ANDed requirements. An empty selector matches everything; `nothing` (an absent selector) never matches."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
@@ -47,7 +47,7 @@ EVERYTHING = LabelSelector()
 
 
 def read_label_selector(value: object, path: str) -> LabelSelector | InvalidRequirement:
-    """Read a metav1.LabelSelector. An absent selector never matches, an empty selector always matches. Raises
+    """Read a metav1.LabelSelector. An absent selector never matches; an empty selector always does. Raises
     MalformedField."""
     if value is None:
         return NOTHING

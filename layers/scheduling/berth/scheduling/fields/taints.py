@@ -24,7 +24,7 @@ class Taint:
 
     @property
     def forbids(self) -> bool:
-        """Return whether the effect rejects pods: PreferNoSchedule only scores, and unknown effects are ignored."""
+        """Return whether the effect rejects pods. PreferNoSchedule only affects scores; unknown effects are ignored."""
         return self.effect in (NO_SCHEDULE, NO_EXECUTE)
 
 
@@ -38,7 +38,7 @@ class Toleration:
 
 class TolerationIndex:
     """The tolerations of a pod, indexed by the taints that they tolerate. An empty key matches every key, and an empty
-    effect every effect, with any operator. Lt and Gt never match: their feature gate is off in 1.36."""
+    effect matches every effect. The operators Lt and Gt never match: their feature gate is off in 1.36."""
 
     __slots__ = ("_equal", "_exists")
 

@@ -1,4 +1,4 @@
-"""kube-scheduler's scheduling framework, as far as an extender needs it: plugins, statuses, profiles.
+"""The part of kube-scheduler's scheduling framework that an extender needs: plugins, statuses, profiles.
 
 Plugin authors import from here: `from berth.scheduling.framework import FilterPlugin, Status`.
 """

@@ -3,10 +3,10 @@
 A plugin is built once, from validated arguments. For each pod it prepares a state (kube-scheduler's PreFilter and
 PreScore), and gets this state for every node. There are two kinds of plugins:
 
-- FilterPlugin and ScorePlugin look at one node at a time. They do not read anything else, and do not keep state. So a
-  verdict is cached for all pods of one shape, until the node changes.
-- ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state counts the whole snapshot,
-  and is updated by the changes for the next snapshot.
+- FilterPlugin and ScorePlugin look at one node at a time. They read only this node and the pod, and do not keep other
+  state. So a verdict is cached for all pods of one shape, until the node changes.
+- ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state covers the whole snapshot;
+  for the next snapshot it is updated by the changes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Status:
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     reason_codes: tuple[ReasonCode, ...] = field(default=(), compare=False)
-    """The code of each reason. The codes follow from plugin and reasons, so they are not compared."""
+    """The code of each reason. Codes are not compared, because the plugin and the reasons determine them."""
 
     message: str = field(init=False, repr=False, compare=False)
     """The reasons as the pod's event shows them. The text is created once, because every call reads it for every
@@ -70,12 +70,12 @@ SUCCESS = Status(Code.SUCCESS)
 
 
 def unschedulable(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
-    """Return a status that rejects the node; evictions may help."""
+    """Return a status that rejects the node if evictions may help."""
     return Status(Code.UNSCHEDULABLE, reasons, plugin, (reason_code,))
 
 
 def unresolvable(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
-    """Return a status that rejects the node; evictions cannot help."""
+    """Return a status that rejects the node if evictions cannot help."""
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, plugin, (reason_code,))
 
 
@@ -89,10 +89,10 @@ class ClusterEvent(StrEnum):
 
     NODE_UPDATE: a node was added or changed. ASSIGNED_POD_ADD: a pod was added to a node. ASSIGNED_POD_UPDATE: an
     assigned pod changed, for example its labels, or is being deleted. ASSIGNED_POD_DELETE: an assigned pod was removed
-    or has ended, a nomination ended, or a pod ended that may have been on a node although the cache did not show it.
-    UNSCHEDULED_POD: a pod without a node was created or changed, or has ended. GANG_MEMBER: the same for a pod that
-    names a gang. POOL_WAIT_ENDED: a pod that waited for a floating resource was removed, or waits for something else.
-    NAMESPACE: labels changed. OTHERS: workloads, disruption budgets or priority classes changed.
+    or has ended, a nomination ended, or a pod ended whose node the cache did not show. UNSCHEDULED_POD: a pod without a
+    node was created or changed, or has ended. GANG_MEMBER: the same as UNSCHEDULED_POD, for a pod that names a gang.
+    POOL_WAIT_ENDED: a pod that waited for a floating resource was removed, or waits for something else. NAMESPACE:
+    labels changed. OTHERS: workloads, disruption budgets or priority classes changed.
     """
 
     NODE_UPDATE = "NodeUpdate"
@@ -117,7 +117,7 @@ POD_EVENTS: ClusterEvents = frozenset(
 )
 EVENTS_ON_ONE_NODE: ClusterEvents = NODE_EVENTS | POD_EVENTS
 GANG_EVENTS: ClusterEvents = ALL_EVENTS - {ClusterEvent.UNSCHEDULED_POD, ClusterEvent.OTHERS}
-"""The events that can make a gang fit: it needs members, and room by the rules of its profile and of kube-scheduler."""
+"""The events that can make a gang fit: it needs members, and nodes that pass all filters, also kube-scheduler's."""
 
 _BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
     SnapshotPart.NODES: frozenset({ClusterEvent.NODE_UPDATE, ClusterEvent.NODE_DELETE}),
@@ -145,10 +145,10 @@ class PluginState(Generic[S]):
 
 
 class PluginFailed(Exception):
-    """A custom plugin raised an exception, or returned a wrong type. Only the decision for the current pod fails; if
-    the plugin is being built, the document that names it is invalid.
+    """A custom plugin raised an exception, or returned a wrong type. Only the decision for the current pod fails. If
+    the constructor of the plugin failed, the document that names the plugin is invalid.
 
-    plugin: `<module>:<Class>`. node: empty if the call was not for one node. failure: the message without the plugin.
+    plugin: `<module>:<Class>`. node: empty if the call was not for one node. failure: the message without `plugin`.
     """
 
     def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
@@ -161,8 +161,8 @@ FEW = 32
 
 
 def shape_of(part: Collection[object], pod: Pod) -> Hashable:
-    """Return this part of the pod's spec as a key that is fast to hash. Pods of different controllers often have equal
-    tolerations, ports or images, and share results. If the part has more than FEW items, the spec is the key."""
+    """Return a key for this part of the pod's spec that is fast to hash: the part, or the spec if the part has more
+    than FEW items. Pods of different controllers share results if they have equal tolerations, ports or images."""
     return cast(Hashable, part) if len(part) <= FEW else pod.spec
 
 
@@ -180,22 +180,22 @@ class Plugin(ABC):
 
     reads: ClassVar[Parts] = ALL_PARTS
     """The parts of the cluster's state that the plugin reads. A verb loads only parts that a plugin reads: if no plugin
-    reads pods, nodes do not have pods. If filters do not read pods, evictions do not change verdicts. If a filter reads
-    pods, bind filters the pod again, so that concurrent binds do not break a rule. Filters and scores that read pods
-    also get the pods that are being bound."""
+    reads pods, `NodeInfo.pods` is empty. If filters do not read pods, evictions do not change verdicts. If a filter
+    reads pods, bind filters the pod again, so that concurrent binds do not break a rule. Filters and scores that read
+    pods also get the pods that are being bound."""
 
     @property
     def events_to_register(self) -> ClusterEvents:
         """Return the cluster events that can make a rejected pod fit: the watcher wakes the pod only after such events.
-        The default is all events of the parts that the plugin reads; override it to return fewer."""
+        By default these are all events of the parts that the plugin reads; override this method to return fewer."""
         return events_of(self.reads)
 
     is_reserved: ClassVar[bool] = False
     """True if bind reserves the resources that `filter` checks. Then concurrent binds cannot break the rule, and bind
     does not filter the pod again."""
 
-    def __init__(self, args: Any = None) -> None:  # noqa: B027  # a plugin that takes no arguments needs no constructor
-        """Build the plugin, once, from validated arguments."""
+    def __init__(self, args: Any = None) -> None:  # noqa: B027 # plugins without arguments do not need a constructor
+        """Build the plugin from validated arguments. Called once."""
 
     def with_counting(self, counting: Counting) -> Self:
         """Return the plugin for a configuration that counts these resources. Most plugins ignore them."""
@@ -203,8 +203,8 @@ class Plugin(ABC):
 
     def shape(self, pod: Pod) -> Hashable:
         """Return a key of all pod fields that the plugin reads: pods of equal shape get equal verdicts and scores. The
-        default has only spec, namespace, labels and node name: override it if the plugin reads annotations. With fewer
-        fields, more pods share a verdict."""
+        default has only the spec, namespace, labels and node name: override this if the plugin reads annotations. With
+        fewer fields in the key, more pods share a verdict."""
         return pod.spec, pod.label_set, pod.node_name
 
 
@@ -216,7 +216,7 @@ class FilterPlugin(Plugin, Generic[S]):
         return events_of(self.reads) & EVENTS_ON_ONE_NODE
 
     def pre_filter(self, pod: Pod) -> PluginState[S] | Status | None:
-        """Return the state for `filter`. A Status rejects the pod on every node; with None every node passes."""
+        """Return the state for `filter`, a Status to reject the pod on every node, or None if every node passes."""
         return PluginState(cast(S, pod))
 
     @abstractmethod
@@ -228,15 +228,15 @@ class ScorePlugin(Plugin, Generic[S]):
     """Scores one feasible node for the pod (viability)."""
 
     normalized: ClassVar[bool] = False
-    """True if the plugin has its own `normalize`: a node's score then depends on the other candidates."""
+    """True if the plugin overrides `normalize`: a node's score then depends on the other candidates."""
 
     def pre_score(self, pod: Pod) -> PluginState[S] | Status | None:
-        """Return the state for `score`. A Status is an error and ends scoring; None scores 0 for every node."""
+        """Return the state for `score`, a Status to end scoring with an error, or None if every node scores 0."""
         return PluginState(cast(S, pod))
 
     @abstractmethod
     def score(self, state: S, node: NodeInfo) -> int:
-        """Return an integer, higher is better. Called for nodes that passed every filter of the profile."""
+        """Return an integer; higher is better. Called for nodes that passed every filter of the profile."""
 
     def normalize(self, scores: list[int]) -> list[int]:
         """Scale the candidates' scores to the range from 0 to MAX_NODE_SCORE."""
@@ -257,8 +257,8 @@ class ClusterFilter(ABC):
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
-        """Return the later snapshot's state, and the nodes outside the delta whose verdicts may change; None: all
-        nodes. The time that this takes depends only on the number of changes."""
+        """Return the state for a later snapshot, and the nodes outside the delta whose verdicts may change (None: all
+        nodes). The time for this must depend only on the number of changes."""
 
     @abstractmethod
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
@@ -270,11 +270,11 @@ class ClusterFilter(ABC):
 
 
 class ClusterFilterPlugin(Plugin):
-    """Decides whether the pod may run on a node, given the pods on all nodes."""
+    """Decides whether the pod may run on a node, depending on the pods on all nodes."""
 
     @abstractmethod
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
-        """Return the state for this pod; a Status rejects the pod on every node."""
+        """Return the state for this pod, or a Status to reject the pod on every node."""
 
 
 class ClusterScore(ABC):
@@ -282,18 +282,17 @@ class ClusterScore(ABC):
 
     @abstractmethod
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
-        """Return the scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE. snapshot: the snapshot
-        of this state."""
+        """Return the scores, from 0 to MAX_NODE_SCORE, of all candidates. snapshot: the snapshot of this state."""
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
-        """Return the state for a later snapshot, in time that depends only on the number of changes."""
+        """Return the state for a later snapshot. The time for this must depend only on the number of changes."""
 
 
 class ClusterScorePlugin(Plugin):
-    """Scores the candidates for the pod, given the pods on all nodes."""
+    """Scores the candidates for the pod, depending on the pods on all nodes."""
 
     @abstractmethod
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
-        """Return the state for this pod. A Status is an error and ends scoring; None scores 0 for every node, also in
+        """Return the state for this pod, a Status to end scoring with an error, or None if every node scores 0, also in
         later snapshots."""

@@ -1,4 +1,4 @@
-"""A profile: the plugins that decide for a pod, in order, with their weights."""
+"""A profile: the plugins that decide on a pod, in order, with their weights."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ AnyScore = ScorePlugin[Any] | ClusterScorePlugin
 class Scale(Enum):
     """The scale of prioritize's scores.
 
-    AS_IS: the weighted sum of the plugins' scores, not normalized.
-    TOTALS: the sum of normalized scores (0 to 100) times weights, as in kube-scheduler. It keeps all differences, but
-    may exceed the extender's 0 to 10: the scheduler counts each point like one of these 10.
+    AS_IS: the weighted sum of the plugins' scores, without normalization.
+    TOTALS: the sum of normalized scores (0 to 100) times weights, as in kube-scheduler. All differences between nodes
+    remain, but totals may exceed the extender's range of 0 to 10, so they weigh more in the scheduler's sum.
     EXTENDER: the totals, scaled to the extender's 0 to 10 (see score_scaling).
     """
 
@@ -73,7 +73,7 @@ class Profile:
 
     @property
     def events_to_register(self) -> ClusterEvents:
-        """The changes that can make a rejected pod fit. Node changes always can: the cache may have lacked a node."""
+        """The events that can make a rejected pod fit, always with node events: the cache may have lacked a node."""
         return NODE_EVENTS.union(*(each.events_to_register for each in self.filters))
 
     def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
@@ -118,8 +118,8 @@ class Profile:
         return Profile(f"{self.name} (gangs)", (*self.filters, *filters), self.scores, self.scale)
 
     def seen_by(self, pod: Pod, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot for the profile's plugins. Plugins that look at one node get assumed pods one node at a
-        time, so that verdicts stay cached. Plugins that look at all nodes count assumed pods like other pods."""
+        """Return the snapshot for the profile's plugins. Plugins that look at all nodes need assumed pods on their
+        nodes. Other plugins get assumed pods one node at a time, so that the verdicts on other nodes stay cached."""
         looks_at_all_nodes = self.cluster_filters or self.cluster_scores
         return snapshot.placing_assumed(without=pod.uid) if looks_at_all_nodes else snapshot
 
@@ -133,7 +133,7 @@ class Profile:
         return Profile(f"{self.name} (bind)", tuple(filter(_depends_on_other_pods, self.filters)), ())
 
     def skips(self, pod: Pod) -> bool:
-        """Return whether every node passes for this pod, because no filter applies to it."""
+        """Return whether every node passes because no filter applies to this pod."""
         if self.cluster_filters:
             return False
         prepared = self.pre_filter(pod)
@@ -141,7 +141,7 @@ class Profile:
 
 
 def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
-    """Return whether a plugin reads pods, except plugins with `is_reserved`: the ledger tracks other binds' amounts."""
+    """Return whether the plugin reads pods. With `is_reserved`, return False: the ledger tracks other binds."""
     return SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
 
 

@@ -1,4 +1,4 @@
-"""Scaling of scores: normalization of a plugin's scores, and the extender's scale for a profile's totals."""
+"""Scales scores: normalizes a plugin's scores, and fits a profile's totals to the extender's range."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from berth.scheduling.framework.plugin import MAX_NODE_SCORE
 
 def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
     """Scale scores in proportion, so that the highest becomes MAX_NODE_SCORE. reverse: the lowest scores are best. As
-    in kube-scheduler, scores that are all 0 stay 0, or become MAX_NODE_SCORE if reversed."""
+    in kube-scheduler, scores that are all 0 stay 0, or all become MAX_NODE_SCORE with `reverse`."""
     highest = max(scores, default=0)
     if highest <= 0:
         return [MAX_NODE_SCORE if reverse else 0] * len(scores)
@@ -20,14 +20,14 @@ def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> 
 
 
 def min_max_normalize(scores: Sequence[int]) -> list[int]:
-    """Scale the lowest to 0 and the highest to MAX_NODE_SCORE; equal scores become 0. As in InterPodAffinity."""
+    """Scale the lowest score to 0 and the highest to MAX_NODE_SCORE, for InterPodAffinity. Equal scores become 0."""
     if not scores:
         return []
     lowest = min(scores)
     span = max(scores) - lowest
     if not span:
         return [0] * len(scores)
-    # The operations have kube-scheduler's order: floating-point rounding is part of the result.
+    # Keep the operations in kube-scheduler's order, because the floating-point rounding depends on it.
     return [int(MAX_NODE_SCORE * ((score - lowest) / span)) for score in scores]
 
 
@@ -50,7 +50,7 @@ def extender_scale(totals: Sequence[int]) -> list[int]:
 
 
 def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
-    """Return scores for more than eleven ascending totals: in proportion, but each score from 0 to 10 occurs."""
+    """Return scores for more than eleven ascending totals, in proportion, but with each score from 0 to 10."""
     lowest, span, last = distinct[0], distinct[-1] - distinct[0], len(distinct) - 1
     begins = [
         bisect_left(distinct, lowest + -(-span * score // MAX_EXTENDER_PRIORITY))
@@ -64,7 +64,7 @@ def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
 
 
 def _ascending(numbers: Sequence[int], highest: int) -> list[int]:
-    """Make ascending integers strictly ascending and at most `highest`. There must be room for all of them."""
+    """Make ascending integers strictly ascending and at most `highest`, which must leave room for all of them."""
     found = list(numbers)
     for index in range(1, len(found)):
         found[index] = max(found[index], found[index - 1] + 1)

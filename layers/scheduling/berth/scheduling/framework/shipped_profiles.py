@@ -11,8 +11,8 @@ from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile, Sca
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The plugins of a profile, in order, with their weights, and the scale of its scores. A weight applies to the
-    scores of the plugin, if it scores."""
+    """The plugins of a profile, in order, with their weights, and the scale of its scores. A weight has an effect only
+    if the plugin scores."""
 
     plugins: Mapping[str, int] = field(default_factory=dict)
     scale: Scale = Scale.EXTENDER
@@ -28,7 +28,7 @@ SHIPPED: Mapping[str, Composition] = {
     LABEL_PRIORITY: Composition({"NodePriorityLabel": 1}, Scale.AS_IS),
     RESOURCE_SEGREGATION: Composition({"ResourceSegregation": 1}),
     MANAGED_RESOURCES: Composition({"ManagedResources": 1}),
-    # The default plugins, weights and order of kube-scheduler, without volumes and dynamic resources; plus NodeReady.
+    # kube-scheduler's default plugins, order and weights, without volumes and dynamic resources. Berth adds NodeReady.
     FULL: Composition(
         {
             "NodeUnschedulable": 1,
@@ -64,11 +64,11 @@ COUNTED_FILTER = "ManagedResources"
 """The plugin that filters by counted resources."""
 
 FLOATING_FILTER = "FloatingResources"
-"""The plugin that filters by floating pools; profiles with COUNTED_FILTER get it if there are such pools."""
+"""The plugin that filters by floating pools. It is added to profiles with COUNTED_FILTER if there are such pools."""
 
 
 def build(name: str, scale: Scale, plugins: Sequence[tuple[Plugin, int]]) -> Profile:
-    """Build a profile of these plugins with their weights. Each plugin is used at all its extension points."""
+    """Build a profile of these plugins with their weights. A plugin that filters and scores is used for both."""
     filters: list[AnyFilter] = []
     scores: list[tuple[AnyScore, int]] = []
     for plugin, weight in plugins:

@@ -1,13 +1,13 @@
 """Gangs, and the rules by which a pod belongs to a gang.
 
-A pod names its gang in one of these ways. The first way that the pod uses counts:
+A pod names its gang in one or several of these ways. The first of them determines the gang:
 
 1. `spec.schedulingGroup.podGroupName`: a PodGroup of Kubernetes (`scheduling.k8s.io`, v1alpha2 or v1beta1).
 2. The label `scheduling.x-k8s.io/pod-group`: a PodGroup of coscheduling, with `minMember`.
 3. The label `pod-group.scheduling.sigs.k8s.io`: a PodGroup of coscheduling's earlier API group.
 4. Berth's annotations: `berth.dev/gang` and `berth.dev/gang-size`.
 
-A pod that gives two different names is rejected.
+A pod that gives different names is rejected.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MAX_TIMEOUT = 3600
 class GangsConfiguration(BaseModel):
     """The section `gangs`. enabled: filter plans gangs as a whole, and bind binds all members or none.
 
-    timeout: seconds that an open gang waits for its members; a PodGroup or an annotation may set a shorter time.
-    maxMembers: a gang with a larger minimum is rejected.
+    timeout: how long an open gang waits for its members, in seconds; a PodGroup or an annotation may set a shorter
+    time. maxMembers: a gang with a larger minimum is rejected.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -56,7 +56,7 @@ class GangsConfiguration(BaseModel):
 
 
 class GangError(StrEnum):
-    """The reason on every node if a pod's gang cannot be planned. It does not depend on the gang (fact 17)."""
+    """The reason on every node if a pod's gang is invalid. Its text is constant (fact 17)."""
 
     NAME = "gang name is not a name"
     SIZE_NOT_A_NUMBER = "gang size is not a number"
@@ -74,7 +74,7 @@ class GangError(StrEnum):
 
 
 class GangWait(StrEnum):
-    """The reason on every node if the members of a gang are not planned yet. It does not depend on the gang."""
+    """The reason on every node while the members of a gang do not have planned nodes. Its text is constant."""
 
     FOR_MEMBERS = "gang waits for members"
     FOR_ROOM = "gang does not fit"
@@ -105,8 +105,8 @@ class Gang:
     """A gang as one of its members describes it.
 
     minimum: how many members are placed together. topology_key: a node label whose value must be equal on the nodes of
-    all members; empty for any nodes. timeout: seconds that an open gang waits for its members. priority, created_at:
-    the PodGroup's values; None if the members' values count.
+    all members; empty for any nodes. timeout: how long an open gang waits for its members, in seconds. priority,
+    created_at: the PodGroup's values; None if the members' values count.
     """
 
     key: GangKey
@@ -119,7 +119,7 @@ class Gang:
 
 @dataclass(frozen=True, slots=True)
 class InvalidGang:
-    """A gang that a pod requests and that cannot be planned. key: None unless the pod gives exactly one valid name."""
+    """The invalid gang of a pod. key: None unless the pod gives exactly one valid name."""
 
     error: GangError
     key: GangKey | None = None
@@ -127,10 +127,10 @@ class InvalidGang:
 
 @dataclass(frozen=True, slots=True)
 class OpenGang:
-    """A gang whose members are being bound: some have arrived in bind.
+    """A gang of which at least one member has arrived in bind.
 
-    members: the node of each member that has arrived, by the pod's UID. is_committed: the members get their Bindings,
-    and any other member is placed alone.
+    members: the node of each member that has arrived, by the pod's UID. is_committed: whether these members get their
+    Bindings. Any other member is then placed alone.
     """
 
     key: GangKey
@@ -147,7 +147,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}")
 
 
 def gang_of(pod: Pod, pod_groups: PodGroups, configuration: GangsConfiguration) -> Gang | InvalidGang | None:
-    """Return the pod's gang; None for a pod that is placed alone; InvalidGang for a pod that all nodes reject."""
+    """Return the pod's gang; None if the pod is placed alone; InvalidGang if filter rejects the pod on all nodes."""
     if not configuration.enabled or not names_gang(pod):
         return None
     name, *others = gang_names(pod)

@@ -22,8 +22,8 @@ class GangMembers:
     """A gang with its members.
 
     waiting: members without a node, ordered by name; in a committed gang, members that are being bound are left out.
-    open: the open gang, if members have arrived in bind. is_committed: see the function; if True, waiting members are
-    placed alone. error: the difference between members that makes the gang invalid.
+    open: the open gang, if members have arrived in bind. is_committed: see the function `is_committed`; if True,
+    waiting members are placed alone. error: a difference between members that makes the gang invalid.
     """
 
     gang: Gang
@@ -43,8 +43,8 @@ class GangMembers:
 
     @property
     def order(self) -> tuple[int, bool, float, GangKey]:
-        """The sort key of planning: by priority, then open gangs first, then the oldest first. So two gangs never wait
-        for each other: the later gang is planned in the room that the earlier gang leaves."""
+        """The sort key for planning: the highest priority first, then open gangs, then the oldest gang. So two gangs
+        never wait for each other: the later gang is planned in the room that the earlier gang leaves."""
         priority, created_at = priority_of(self.gang, self.waiting), created_at_of(self.gang, self.waiting)
         return -priority, self.open is None, created_at, self.key
 
@@ -70,7 +70,7 @@ def waits(pod: Pod) -> bool:
 
 
 def priority_of(gang: Gang | None, waiting: Iterable[Pod]) -> int:
-    """Return the PodGroup's priority, or else the highest priority of the waiting members. gang: None if unreadable."""
+    """Return the PodGroup's priority, or else the highest priority of the waiting members. gang: None if invalid."""
     if gang is not None and gang.priority is not None:
         return gang.priority
     return max((pod.priority or 0 for pod in waiting), default=0)
@@ -121,7 +121,7 @@ def is_committed(members: Iterable[Pod], open_gang: OpenGang | None) -> bool:
     """Return whether one of these members of a gang is on a node, or is getting its Binding.
 
     Members get their Bindings only after the commit, so a member on a node proves the commit, even if its owner changes
-    it later. A commit counts only while one of its members lives: another gang may have the name by now. An open
+    the pod later. A commit counts only while one of its members lives: a later gang may have the same name. An open
     reservation or an announcement does not prove a commit: bind writes them before the member waits for the others.
     """
     living = [pod for pod in members if lives(pod)]
@@ -184,6 +184,6 @@ def _difference(gangs: Sequence[Gang], pods: Sequence[Pod]) -> GangError | None:
     if len({gang.topology_key for gang in gangs}) > 1:
         return GangError.TOPOLOGY_KEYS_DIFFER
     if len({pod.scheduler_name for pod in pods}) > 1:
-        # Each scheduler would wait for the other's members, and an open gang in bind makes other gangs wait.
+        # Each scheduler's members would wait in bind for the other's members, and other gangs would wait for them.
         return GangError.SCHEDULERS_DIFFER
     return None

@@ -1,6 +1,6 @@
 """An overview of a cluster's gangs, for users: the stage of each gang, and the reason why it waits.
 
-It uses only the data that filter has. The gangs' items show whether members are being bound.
+It uses only the data that filter has: the snapshot and the open gangs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class GangStage(StrEnum):
-    """The stage of a gang. PLACED: a member is on a node, so the gang was committed. HAS_PLACES: the members have
-    planned nodes, which pass filter. INVALID: filter rejects the members on all nodes."""
+    """The stage of a gang. PLACED: the gang was committed, for example because a member is on a node. HAS_PLACES: the
+    members have planned nodes, which pass filter. INVALID: filter rejects the members on all nodes."""
 
     WAITS_FOR_MEMBERS = "waits-for-members"
     DOES_NOT_FIT = "does-not-fit"
@@ -129,7 +129,7 @@ def _shortage(members: GangMembers, plans: Plans, counting: Counting) -> str:
 
 
 def _waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError | None) -> str:
-    """Describe the missing members. gated, invalid: members that exist but do not count."""
+    """Describe the missing members. gated: the number of gated members. invalid: the error of rejected members."""
     notes = [f"{exist} of {minimum} members exist"]
     if gated:
         notes.append(f"{gated} more are gated")

@@ -1,4 +1,4 @@
-"""The nodes with pods that are being bound and with planned members, and the description of a shortage."""
+"""The nodes with the pods that are being bound and the planned members, and the description of a shortage."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class ShortPool(NamedTuple):
 
 
 MemberKind = tuple[int, int]
-"""Two numbers for a member: for its shape, and for the fields that shipped plugins read of a pod on a node."""
+"""Two numbers: one for the member's shape, and one for the fields of a pod on a node that shipped plugins read."""
 
 
 class NodeResults:
-    """The results for a node with certain members, by the shape of a further member: whether the node passes the
-    filters that look at one node, and by how much its score differs from its score without members."""
+    """The results for a node with certain members, by the shape of the next member. accepted: whether the filters that
+    look at one node pass. gained: the node's score, minus its score without members."""
 
     __slots__ = ("accepted", "gained", "with_member")
 
@@ -64,7 +64,7 @@ class PlannedNode:
         self._info: NodeInfo | None = None
 
     def info(self, counting: Counting) -> NodeInfo:
-        """Return the node. Its last pod has the counted resources and the devices that it would get."""
+        """Return the node. Its last pod has the counted resources and devices that bind would give it."""
         if self._info is None:
             node = self._before if isinstance(self._before, NodeInfo) else self._before.info(counting)
             shares = self._pod.assumed_shares
@@ -119,12 +119,12 @@ class PlannedNodes(DerivedFromSnapshot):
     """Nodes by name, with placed pods on them. The cost of a copy depends on the number of placed pods."""
 
     def __init__(self, snapshot: Snapshot, counting: Counting, cache: PlannedNodeCache) -> None:
-        """Start without placed pods. snapshot: it must not have assumed pods."""
+        """Start without placed pods. snapshot: a snapshot without assumed pods."""
         super().__init__(snapshot)
         self.counting, self._cache = counting, cache
         self.changed: dict[str, PlannedNode] = {}
         self.places: list[tuple[str, PlannedNode]] = []
-        """The node of each placed pod: its name, and the node as it was then."""
+        """For each placed pod: the name of its node, and the node with the pods up to this one."""
         self.left: dict[Candidates, NodesLeft] = {}
         self.has_affinity_terms = False
         """Whether a placed pod has terms of inter-pod affinity or anti-affinity."""
@@ -170,7 +170,7 @@ class PlannedNodes(DerivedFromSnapshot):
         }
 
     def add(self, pod: Pod, name: str) -> None:
-        """Place a pod that is being bound to the node."""
+        """Place a pod on the node to which it is being bound."""
         self._placed(name, pod, PlannedNode(self.changed.get(name) or self.snapshot.nodes[name], pod, NodeResults()))
 
     def _placed(self, name: str, pod: Pod, node: PlannedNode) -> None:
@@ -182,7 +182,7 @@ class PlannedNodes(DerivedFromSnapshot):
 
 class Candidates:
     """The nodes of one snapshot for members of one shape, the best first. These nodes pass the filters that look at one
-    node. A node that these filters reject never passes after pods are added."""
+    node. A node that these filters reject never passes them after pods are added."""
 
     def __init__(
         self, shape: int, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline
@@ -334,11 +334,11 @@ def planned_nodes_of(
 
 
 def shortage_of(groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: PlannedNodes, counting: Counting) -> str:
-    """Describe the amount of the scarcest resource that a gang needs, and the room that planned gangs leave.
+    """Describe how much of the scarcest resource a gang needs, and how much of it the planned gangs leave.
 
-    If enough of each resource is left, another rule rejects the nodes: then describe how many members fit. The name of
-    the resource is from a node or the configuration, never from the pods' owner. groups: the members that need a node,
-    by shape. placed: how many of them fit.
+    If enough of each resource is left, another rule rejects the nodes: then describe how many members fit. The text
+    never contains a resource name that only the pods' owner chose. groups: the members that need a node, by shape.
+    placed: how many of them fit.
     """
     for pool, short in planned_nodes.short_pools([pod for group in groups for pod in group]).items():
         return f"{insufficient(pool)}: needs {short.needed}, {short.left} of {short.capacity} are left"
@@ -349,8 +349,8 @@ def shortage_of(groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: Pla
 
 
 def _short(group: Sequence[Pod], planned_nodes: PlannedNodes, counting: Counting) -> Iterator[tuple[int, str, str]]:
-    """Yield the negated shortfall, name and description of each resource that, checked alone, is short for these
-    members."""
+    """Yield, for each resource that is short if it is checked alone: the negated shortfall, the name, and the
+    description."""
     needed = len(group)
     for name, amount in group[0].spec.requests.asked.items():
         if name in counting.ignored_by_scheduler or amount <= 0:
@@ -371,7 +371,7 @@ def _short(group: Sequence[Pod], planned_nodes: PlannedNodes, counting: Counting
 
 
 def _described(needed: int, resource: str, amount: str, counts: Sequence[int]) -> tuple[int, str, str]:
-    """Describe the shortage. counts: how many members have enough of the resource, for each node with room."""
+    """Describe the shortage. counts: for each node with room, the number of members for which it has enough."""
     room, nodes = sum(counts), "1 node" if len(counts) == 1 else f"{len(counts)} nodes"
     where = f"there is room for {room} on {nodes}" if room else "no node has so much left"
     return room - needed, resource, f"needs {needed} x {amount} {resource}, {where}"

@@ -1,9 +1,9 @@
-"""The answers of filter for members of gangs: nodes from a plan of all waiting gangs.
+"""Decides which nodes filter returns for members of gangs, from a plan of all waiting gangs.
 
 Gangs are planned one after the other, by priority and then by age. Each gang gets the room that earlier gangs leave,
 and a gang that does not fit does not use room. So two gangs never wait for each other, and a small gang may overtake a
 large gang that does not fit. The plan depends only on the snapshot, the pods that are being bound and the open gangs:
-the calls of all members find the same plan. It is computed once for each such state, in one or several calls.
+the calls of all members find the same plan. The plan is computed once for each such state, in one or several calls.
 
 Planning does not write to a table: kube-scheduler also calls filter for members that it only tries (facts G1 and G2).
 """
@@ -71,11 +71,11 @@ STATUSES: Mapping[GangError | GangWait, Status] = {
     GangWait.FOR_POOL: unresolvable(NAME, str(GangWait.FOR_POOL), reason_code=ReasonCode.GANG_WAITS_FOR_POOL),
     GangWait.TOO_COSTLY: unresolvable(NAME, str(GangWait.TOO_COSTLY), reason_code=ReasonCode.TOO_COSTLY),
 }
-"""Unresolvable: a gang never evicts pods for a part of itself, and nodes in FailedNodes would make kube-scheduler retry
-the pod in a hot loop (fact 15 and decision 0002; G6)."""
+"""All are unresolvable. A gang never evicts pods for a part of itself, and with nodes in FailedNodes kube-scheduler
+would retry the pod in a hot loop (facts 15 and G6, decision 0002)."""
 
 SLOW_ROUND_SECONDS = 30.0
-"""Seconds for which a round of several calls stays valid despite changes: otherwise rounds would never end in a cluster
+"""How many seconds a round of several calls stays valid despite changes: otherwise a round would never end in a cluster
 that changes all the time. Bind and the scheduler's own filters use the current state."""
 
 ROUNDS = 4
@@ -96,7 +96,7 @@ class GangPlacement:
     """The placement of one gang, for explanations.
 
     outcome: None for a committed gang. places: the nodes, by UID, of as many members as fit together. placed: the pods
-    planned so far, on their nodes. before: the earlier gangs that have places.
+    that are being bound or have been planned, on their nodes. before: the earlier gangs that have places.
     """
 
     members: GangMembers
@@ -128,8 +128,8 @@ class GangPlanner:
         was_exempt: WasExempt,
         limited: TimeLimited = UNLIMITED,
     ) -> None:
-        """Start without plans. profile_of: returns the profile with all filters for a member. evaluate: caches by
-        shape. limited: limits `decide`, and caches which gangs are too costly to plan."""
+        """Start without plans. profile_of: returns the profile with all filters for a member. evaluate: its results are
+        cached by shape. limited: limits `decide`, and caches which gangs are too costly to plan."""
         self._configuration, self._counting, self._was_exempt = configuration, counting, was_exempt
         self._profile_of, self._evaluate, self._limited = profile_of, evaluate, limited
         self._cache = PlannedNodeCache(profile_of, counting)
@@ -172,14 +172,14 @@ class GangPlanner:
         return outcome or InDomain(self.outside(pod, nodes.names, snapshot, open_gangs))
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
-        """Return the gang that the pod is placed with; None for a pod that is placed alone."""
+        """Return the gang with which the pod is placed; None if the pod is placed alone."""
         found = gang_of(pod, snapshot.pod_groups, self._configuration) if self.is_member(pod, snapshot) else None
         return found if isinstance(found, Gang) else None
 
     def statuses(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
         """Return the gangs of the cluster, each with the reason why it waits. The planning does not have a time
         limit."""
-        # Import it only here: a cold start of a verb does not need it.
+        # Import this only here: a cold start of a verb does not need the module.
         from berth.scheduling.gangs.overview import overview
 
         plans = self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
@@ -206,7 +206,7 @@ class GangPlanner:
         )
 
     def placement(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangPlacement | None:
-        """Plan this gang, without a cache or a time limit. Return None if its members do not wait."""
+        """Plan the gangs up to this one, without a cache or a time limit. Return None if no member of it waits."""
         gangs, _ = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs, None, {})
         found = self._plans_for(gangs, snapshot)
         for members in gangs:

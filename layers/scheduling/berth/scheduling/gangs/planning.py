@@ -2,12 +2,12 @@
 
 Members of one shape are equal for every filter. They are placed one after the other, each on the best remaining node.
 This finds a placement whenever one exists, if the filters look at one node at a time, or keep members apart by one
-topology key. It may miss a placement
+topology key. It may miss a placement in two cases:
 
-- if members have several shapes: they are placed by shape, the shape with the fewest nodes first; a second attempt uses
-  the reverse order;
-- if rules count members in domains of several topology keys, or attract members to each other and the gang lacks a
-  topology key.
+- Members have several shapes. They are placed by shape, the shape with the fewest nodes first, and then in the reverse
+  order.
+- Rules count members in domains of several topology keys, or attract members to each other in a gang without a topology
+  key.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 @dataclass(frozen=True, slots=True)
 class GangPlan:
     """The planned nodes of a gang's members. places: the node of each member, by UID. domain: the value of the gang's
-    topology key.
-
-    elsewhere: plans of the gang in other domains, the best first.
+    topology key. elsewhere: plans of the gang in other domains, the best first.
     """
 
     places: Mapping[str, str]
@@ -56,7 +54,7 @@ class Attempt:
 
 class GangPlanning:
     """Plans gangs on one snapshot. Use it in one thread until all members have their candidates. Methods raise
-    DeadlineExceeded, and can be called again after it."""
+    DeadlineExceeded, and can then be called again."""
 
     def __init__(self, evaluate: Evaluate, base: Snapshot, cache: PlannedNodeCache) -> None:
         self._evaluate, self._base, self._cache = evaluate, base, cache
@@ -92,7 +90,7 @@ class GangPlanning:
         return max(attempts, key=lambda each: len(each.places), default=Attempt(planned_nodes))
 
     def spare(self, pod: Pod, names: Container[str] | None, planned_nodes: PlannedNodes) -> Iterator[str]:
-        """Yield the nodes with room for one more such member, the best first. names: the only nodes; None: all."""
+        """Yield the nodes on which one more such member fits, the best first. names: the nodes to use; None: all."""
         candidates = self._candidates_of(pod)
         states = candidates.states(planned_nodes)
         for name in candidates.order:
@@ -234,7 +232,7 @@ class GangPlanning:
                 attempt.place(pod, name)
 
     def _place_alike(self, pods: Sequence[Pod], attempt: Attempt, names: Container[str] | None) -> None:
-        """Place as many of these members of one shape as fit, each on the best remaining node."""
+        """Place as many of these members as fit, each on the best remaining node. They must have one shape."""
         candidates, planned_nodes = self._candidates_of(pods[0]), attempt.planned_nodes
         states = candidates.states(planned_nodes)
         earlier = planned_nodes.left.get(candidates) if names is None else None

@@ -1,8 +1,8 @@
 """The plans of all gangs on one state, and the nodes that each member gets from its gang's plan.
 
 The creators of pods determine the number of gangs, and the work for each gang. A call stops at its deadline, and the
-next call on this state continues there; the call's pod does not count as too costly. A gang whose planning had at least
-half of the time limit of a decision, and did not finish, is not planned for a while (`TimeLimited`).
+next call on this state continues there; the call's pod does not count as too costly. If the planning of a gang does not
+end, although it has at least half of a decision's time limit, the gang is not planned for a while (`TimeLimited`).
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Plans:
     alternatives: dict[GangKey, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def place_committed(self, members: GangMembers) -> None:
-        """Place members that are getting their Bindings: in the cache they are not on their nodes yet."""
+        """Place members that are getting their Bindings: the cache does not show them on their nodes yet."""
         for pod in members.waiting:
             name = members.arrived.get(pod.uid)
             if name is not None and name in self.planned_nodes.snapshot.nodes:
                 self.planned_nodes.place(pod, name)
 
     def plan(self, members: GangMembers) -> GangOutcome:
-        """Plan the next gang and return its outcome. Its members are on the planned nodes if they have places."""
+        """Plan the next gang and return its outcome. If its members get places, add them to the planned nodes."""
         if members.is_committed:
             return None
         if members.error is not None:
@@ -81,7 +81,7 @@ class Plans:
         return GangWait.FOR_POOL if waits else GangWait.FOR_ROOM
 
     def place_extra(self, plan: GangPlan, members: GangMembers) -> None:
-        """Place members beyond the minimum in the room that all gangs leave; if the time ends, none is placed."""
+        """Place members beyond the minimum in the room that all gangs leave, or none of them if the time ends."""
         left = [pod for pod in members.waiting if pod.uid not in plan.places]
         nodes, planned_nodes = self.planning.nodes_of(members, plan, self.planned_nodes), self.planned_nodes.copy()
         found = {}
@@ -112,7 +112,7 @@ class Plans:
         allowed = tuple(name for name in dict.fromkeys((place, *alternatives)) if name in requested)
         if allowed:
             return allowed
-        # The request lacks these nodes: the scheduler rejects them by data that the cache does not have yet.
+        # The request lacks these nodes: the scheduler has rejected them, by data that is newer than the cache.
         domain = self.planning.nodes_of(members, plan, self.planned_nodes)
         within = requested if domain is None else requested & domain
         others = tuple(islice(self.planning.spare(pod, within, self.planned_nodes), MAX_ALTERNATIVES))
@@ -149,13 +149,13 @@ class PlanningRound:
     """Plans all gangs on one state. For one thread at a time; finished plans are thread-safe."""
 
     def __init__(self, gangs: Sequence[GangMembers], plans: Plans, began_at: float) -> None:
-        """Prepare the round. gangs: in planning order. plans: not planned yet. began_at: seconds since the epoch."""
+        """Prepare the round. gangs: in planning order. plans: to be filled. began_at: seconds since the epoch."""
         self.began_at = began_at
         self._gangs, self._plans = gangs, plans
         self._planned, self._extended = 0, 0
         self._is_finished = False
         self.is_slow = False
-        """True if one call could not finish planning although it had the minimum planning time."""
+        """True if a call did not finish planning although it had at least half of a decision's time limit."""
 
     def finished(self, limited: TimeLimited, call: DecisionDeadline) -> Plans:
         """Return the plans of all gangs. Raises DeadlineExceeded; the next call then continues."""

@@ -1,9 +1,9 @@
-"""The section `managedResources` of the configuration: counted resources, with sources of capacities and requests.
+"""The section `managedResources` of the configuration: counted resources, and the sources of capacities and requests.
 
-The names equal the names in an extender's `managedResources` in KubeSchedulerConfiguration.
+The resource names are those of the extender's `managedResources` in KubeSchedulerConfiguration.
 
-With the Binding, bind writes an annotation for each resource with devices. Its value is the number of the device, which
-a container can read from its environment (downward API).
+With the Binding, bind writes an annotation for each resource with devices. Its value is the index of the pod's device.
+A container can read it from its environment (downward API).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LARGEST = Quantity(MAX_AMOUNT)
 
 @dataclass(frozen=True, slots=True)
 class NoAmount:
-    """A value that is not an amount; `cause` does not depend on the value (fact 17)."""
+    """A value that is not an amount. cause: a constant text (fact 17)."""
 
     cause: str
 
@@ -92,7 +92,7 @@ Key = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "pa
 
 
 class Packing(StrEnum):
-    """The choice of a device. best-fit: the device with the least room that is enough. spread: the one with the most
+    """The choice of a device. best-fit: the device with the least room that is enough. spread: the device with the most
     room."""
 
     BEST_FIT = "best-fit"
@@ -135,9 +135,9 @@ LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
 class Capacity(NodeSource):
     """The capacity of a resource without devices: a field of the node, or a constant.
 
-    value: a constant number of units. scope: the domains that have `value` units each: `node`, `cluster`, or the key of
-    a label (then all nodes with the same value). values: numbers that replace `value`, by the value of that label.
-    nodeSelector: the nodes that have the constant; by default all nodes.
+    value: a constant number of units. scope: `value` units exist on each node (`node`), in the whole cluster
+    (`cluster`), or for each value of a label (the label's key). values: numbers that replace `value`, by the value of
+    that label. nodeSelector: the nodes that have the constant; by default all nodes.
     """
 
     value: Amount | None = None
@@ -161,7 +161,7 @@ class Capacity(NodeSource):
         return self
 
     def of(self, node: NodeInfo) -> int | NoAmount:
-        """Return the node's own capacity: the units that no floating pool provides; NoAmount if it cannot be read."""
+        """Return the node's own capacity, without floating pools; NoAmount if it cannot be read."""
         if self.value is None:
             return _amount(self, node)
         has_labels = all(node.labels.get(key) == value for key, value in self.node_selector.items())
@@ -216,9 +216,9 @@ class Devices(_Document):
 class ManagedResource(_Document):
     """A resource that Berth counts.
 
-    capacity: by default the node's allocatable of the same name. perNamespace: a further limit, the most units for all
-    pods of one namespace. requests: by default the containers' requests. podLimit: the most units that one pod may
-    request; by default the capacity of the node, or of the device. ignoredByScheduler: as in
+    capacity: by default the node's allocatable of the same name. perNamespace: another limit, the maximum of units for
+    all pods of one namespace. requests: by default the containers' requests. podLimit: the maximum of units that one
+    pod may request; by default the capacity of the node, or of the device. ignoredByScheduler: as in
     KubeSchedulerConfiguration; if true, NodeResourcesFit does not check the resource.
     """
 

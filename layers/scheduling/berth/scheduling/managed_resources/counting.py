@@ -1,6 +1,6 @@
-"""Counting: the demands and the shares of pods, the capacity of nodes, and the choice of pools for demands.
+"""Computes the demands and the shares of pods, the capacity of nodes, and the pools from which demands are met.
 
-All results depend only on the arguments: filter, bind and the watcher count in the same way.
+The results depend only on the configuration and the arguments, so filter, bind and the watcher count in the same way.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Counting:
         return frozenset(demand.resource for demand in self._demands.read(pod).readable)
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:
-        """Return the node's capacity by pool, above 0. Resources that cannot be read are left out (`unreadable`)."""
+        """Return the node's capacity by pool, without zeros and without resources that cannot be read."""
         found: dict[str, int] = {}
         for each in self._resources.values():
             capacity = capacity_of(each, node)
@@ -142,7 +142,7 @@ class Counting:
         return [pool for _, pool in sorted(found)]
 
     def shares(self, pod: Pod, capacity: Mapping[str, int]) -> Shares | None:
-        """Return the amounts that a pod holds on a node of this capacity, on the devices that its annotations name.
+        """Return the amounts that a pod uses on a node of this capacity, on the devices that its annotations name.
         Return None if the annotations do not name a device: another component bound the pod (see `adopted`)."""
         if pod.assumed_shares is not None:
             return pod.assumed_shares
@@ -190,8 +190,8 @@ class Counting:
         """Return the amounts to charge for a pod without a reservation. Its annotations may be forged.
 
         If the named device does not exist on the node, or does not have enough room, the fullest device is charged
-        instead, so that a forged number cannot block a device with room. If the pod does not name a device, the device
-        with the most room is charged. The charge is at most the podLimit and the capacity of the pool: a forged amount
+        instead. So a forged number cannot block a device with room. If the pod does not name a device, the device with
+        the most room is charged. The charge is at most the podLimit and the capacity of the pool: a forged amount
         cannot charge more than the node has. A resource that the node does not have is not charged.
         """
         found: dict[str, int] = {}
@@ -214,14 +214,13 @@ class Counting:
         return found
 
     def counted_anew(self, before: Mapping[str, int], now: Mapping[str, int]) -> Set[str]:
-        """Return the resources whose counting begins on a node: its ledger does not have them yet, or counted them with
-        devices and they do not have devices now, or vice versa. before, now: the capacity in the ledger, and the
-        current capacity."""
+        """Return the resources that begin to be counted on a node: its ledger does not have them yet, or has them in
+        the other form (with devices or without). before, now: the capacity in the ledger, and the current capacity."""
         return {name for name in self._resources if self.pools(name, now) and not self.pools(name, before)}
 
     def counts_otherwise(self, shares: Shares, resources: Set[str]) -> bool:
-        """Return whether another configuration may have reserved these shares: one of these resources is missing in
-        them, or its domains differ from the current domains."""
+        """Return whether the shares may have been reserved by another configuration: for one of these resources, they
+        have no pool, or pools of other domains than the current configuration."""
         for name in resources & self._all.keys():
             each = self._all[name]
             expected = {each.scope if each.is_floating else ""} | ({NAMESPACE} if each.per_namespace else set())
@@ -230,8 +229,7 @@ class Counting:
         return False
 
     def has_other_pools(self, pool: str, resources: Set[str]) -> bool:
-        """Return whether the pool of one of these resources is a device although the resource no longer has devices, or
-        vice versa."""
+        """Return whether the pool belongs to one of these resources, but has the other form (a device or not)."""
         resource = resource_of(pool)
         if resource not in resources or resource not in self._resources:
             return False
@@ -241,7 +239,7 @@ class Counting:
         self, pod: Pod | None, held: Shares, resources: Set[str], capacity: Mapping[str, int], free: Mapping[str, int]
     ) -> Shares:
         """Return the shares of a pod that was bound when these resources were counted in another way. The pod keeps its
-        amounts, in the current pools: first on the device of `charged`, then on others."""
+        amounts, in the current pools: first on the device that `charged` returns, then on others."""
         found = {pool: amount for pool, amount in held.items() if not self.has_other_pools(pool, resources)}
         missing = (resources & self._resources.keys()) - set(map(resource_of, found))
         charged = {} if pod is None else self.charged(pod, capacity, free)
@@ -285,7 +283,7 @@ class Counting:
         return min(pools, key=lambda each: free.get(each, 0), default=None)
 
     def resized(self, pod: Pod, held: Shares, capacity: Mapping[str, int]) -> Shares:
-        """Return the shares after a change of the capacity, on the same devices: percentages are of the current
+        """Return the shares after a change of the capacity. Devices stay the same; percentages refer to their current
         size."""
         found = dict(held)
         for demand in self._demands_of_placed(pod):
@@ -354,7 +352,7 @@ class Counting:
         return self._pool_name or resource
 
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
-        """Return the demands that this object counts for a pod on a node, also above their podLimit. A request that
+        """Return the demands that this object counts for a pod on a node, even above their podLimit. A request that
         cannot be read is ignored: it must not hide other requests of a pod bound without Berth."""
         found = self._demands.read(pod).readable
         return tuple(demand for demand in found if demand.resource in self._resources) if self.floating.exist else found

@@ -23,7 +23,7 @@ REASON_ANNOTATION = "the pod's annotation {} is not an amount of at most 10^15"
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRequest(UnreadableObject):
-    """A request that is not counted; `cause` is the reason on every node."""
+    """A request that cannot be counted. cause: the reason on every node."""
 
     reason_code: ReasonCode = ReasonCode.REQUEST_UNREADABLE
 
@@ -42,7 +42,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """A pod's requests of counted resources. unreadable: by resource, the first request that is not counted.
+    """A pod's requests of counted resources. unreadable: by resource, the first request that cannot be counted.
 
     Each resource is read separately: for a pod on a node, an unreadable request must not hide the other requests.
     """
@@ -63,7 +63,7 @@ _NO_DEMANDS = Demands((), MappingProxyType({}))
 class DemandReader:
     """Reads demands for the resources of one configuration. It caches demands by spec. Thread-safe.
 
-    requests: the resource names in container requests. annotations: the annotations of pods that request an amount.
+    requests: the resource names in container requests. annotations: the keys of pod annotations that request amounts.
     """
 
     def __init__(self, resources: Iterable[ManagedResource]) -> None:

@@ -42,7 +42,7 @@ FLOATING_REASONS = POOL_REASONS | {REASON_NO_DOMAIN} | {_BEYOND.format(where) fo
 
 @dataclass(frozen=True, slots=True)
 class Insufficient:
-    """The resources of which too little is left. never: the node's capacity of one of them is too small."""
+    """The resources of which too little is left. never: whether a demand exceeds the node's whole capacity."""
 
     resources: tuple[str, ...]
     never: bool
@@ -109,7 +109,7 @@ class FloatingPools:
         return frozenset((*map(insufficient, kinds), *map(kept_for_others, kinds)))
 
     def of_labels(self, labels: Mapping[str, str]) -> frozenset[str]:
-        """Return the pools of the label values that a node with these labels has."""
+        """Return the pools to which a node belongs because of these labels."""
         return frozenset(
             label_pool(each.name, each.scope, labels[each.scope]) for each in self._keyed if each.scope in labels
         )

@@ -7,8 +7,8 @@
 | `RESOURCE@KEY=VALUE` | the nodes with this label |
 | `RESOURCE@namespace=NAME` | the pods of this namespace |
 
-A pool with `@` is floating: it does not belong to a node. Its name is unique in the cluster, so a floating pool has a
-ledger of its own, under its name. The names of resources and nodes contain neither `#` nor `@`.
+A pool with `@` is floating: it does not belong to a node. Its name is unique in the cluster, so it has its own ledger,
+under this name. The names of resources and nodes contain neither `#` nor `@`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 
 Shares = Mapping[str, int]
-"""Maps a pool to an amount above 0."""
+"""Amounts above 0, by pool."""
 
 PREFIX = "berth.dev/"
 MAX_NAME = 63
@@ -50,7 +50,7 @@ def label_pool(resource: str, key: str, value: str) -> str:
 
 
 def namespace_pool(resource: str, namespace: str) -> str:
-    # Names do not collide: `capacity.scope` does not accept a label of this key.
+    # This name is unambiguous: `capacity.scope` does not accept a label with the key `namespace`.
     return label_pool(resource, NAMESPACE, namespace)
 
 

@@ -1,4 +1,4 @@
-"""The objects that decisions read, reduced to the necessary fields. Each module has `read_…` functions."""
+"""The objects that decisions read, reduced to the necessary fields, and their parsers (`read_…`)."""
 
 from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.objects.cluster import (

@@ -1,7 +1,7 @@
 """The objects of a cluster besides nodes and pods: priority classes, namespaces, disruption budgets, and workloads.
 
-Workloads are Services and controllers: their selectors determine which pods belong together if a pod lacks spread
-constraints.
+Workloads are Services and controllers. If a pod lacks spread constraints, their selectors determine with which pods it
+is spread.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def read_namespace(obj: object) -> Namespace | UnreadableObject:
 
 @dataclass(frozen=True, slots=True)
 class PodDisruptionBudget:
-    """A policy/v1.PodDisruptionBudget. disrupted_pods: names of pods whose eviction the budget has counted already."""
+    """A policy/v1.PodDisruptionBudget. disrupted_pods: the names of pods whose eviction the budget counts already."""
 
     namespace: str
     name: str
@@ -75,7 +75,7 @@ class PodDisruptionBudget:
         return self.selects(pod.label_set) and pod.name not in self.disrupted_pods
 
     def selects(self, label_set: LabelSet) -> bool:
-        """Return whether the budget selects these labels. An empty selector never matches, nor do empty labels."""
+        """Return whether the budget selects these labels. An empty selector never matches; neither do empty labels."""
         return (
             isinstance(self.selector, LabelSelector)
             and not self.selector.everything
@@ -113,7 +113,7 @@ WorkloadKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A Service or a controller. labels: the plain selector of a Service or ReplicationController; else None."""
+    """A Service or a controller. labels: the selector of a Service or ReplicationController (a map), or None."""
 
     kind: str
     namespace: str
@@ -124,7 +124,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """The workloads: services by namespace, controllers by key. Immutable; `changed` returns a new object."""
+    """The workloads of a cluster. Immutable; `changed` returns a new object."""
 
     services: dict[str, tuple[Workload, ...]] = field(default_factory=dict)
     controllers: dict[WorkloadKey, Workload] = field(default_factory=dict)
@@ -156,10 +156,10 @@ class Workloads:
         return Workloads(kept, controllers)
 
     def selector_of(self, pod: Pod) -> LabelSelector:
-        """Return a selector with the requirements of the pod's controller and of all services that select the pod."""
+        """Return a selector with the requirements of the pod's controller, and of all services that select the pod."""
         labels: dict[str, str] = {}
         for service in self.services.get(pod.namespace, ()):
-            # A service without a selector does not select pods; an empty selector does not add requirements.
+            # A service without a selector does not select pods. An empty selector does not add requirements.
             if service.labels is not None and service.labels.items() <= pod.labels.items():
                 labels |= service.labels
         requirements = tuple(equals(key, value) for key, value in labels.items())

@@ -40,9 +40,9 @@ _NO_PORTS: frozenset[HostPort] = frozenset()
 class Usage:
     """The usage of a node by its pods. Immutable; `plus` and `minus` return a new Usage.
 
-    requested: sums of the pods' requests. non_zero_*: sums with the defaults for containers without requests.
-    label_sets: the number of pods with each label set. terminating: the number of these pods that are being deleted.
-    specs_with_affinity: the number of pods of each spec that has terms of affinity or anti-affinity.
+    requested: sums of the pods' requests. non_zero_*: the same, with defaults for containers without requests.
+    label_sets: the number of pods with each label set. terminating: the number of pods with each label set that are
+    being deleted. specs_with_affinity: the number of pods of each spec that has terms of affinity or anti-affinity.
     specs_with_anti_affinity: the number of pods of each spec that has terms of required anti-affinity.
     """
 
@@ -111,7 +111,7 @@ def _sum(base: Usage, pods: Iterable[Pod], sign: int, host_ports: frozenset[Host
 
 
 def _added(counts: Mapping[K, int], changes: Mapping[K, int]) -> Mapping[K, int]:
-    """Add the changes; sums of 0 are left out."""
+    """Add the changes to the counts. Leave out sums of 0."""
     if not changes:
         return counts
     changed = {**counts}
@@ -128,8 +128,8 @@ class NodeInfo:
     """A node's own fields, its pods, and their usage. Immutable and shared between snapshots: a verdict is valid as
     long as the node is the same object.
 
-    defect: why the node cannot be evaluated. ready: the status of the Ready condition, or empty. images: sizes in bytes
-    by image name. annotations: for a node in the cache, only the annotations that counting reads.
+    defect: the reason why the node cannot be evaluated, if any. ready: the status of the Ready condition, or empty.
+    images: sizes in bytes by image name. annotations: for a node in the cache, only those that counting reads.
     """
 
     name: str
@@ -160,7 +160,7 @@ class NodeInfo:
         return self.with_pods_and_usage(tuple(pods), UNUSED)
 
     def replacing_pods(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
-        """Return the node with these pods and without the pods of these UIDs; the same object if pods do not change."""
+        """Return the node with these pods and without those of these UIDs; this object if the pods do not change."""
         stay = tuple(pod for pod in self.pods if pod.uid not in uids)
         usage = self.usage
         if len(stay) < len(self.pods):
@@ -173,7 +173,7 @@ class NodeInfo:
         return self.with_pods_and_usage(earlier.pods, earlier.usage)
 
     def with_pods_and_usage(self, pods: tuple[Pod, ...], usage: Usage) -> NodeInfo:
-        """Return the node with these pods and this usage, in a third of the time of `replace`, for preemption."""
+        """Return the node with these pods and usage. For preemption: this takes a third of the time of `replace`."""
         return NodeInfo(
             self.name,
             self.labels,
@@ -241,8 +241,8 @@ def read_node(obj: object) -> NodeInfo | UnreadableObject:
 
 
 def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
-    """Return the fields of a node that scheduling needs, from which `read_node` reads the same node. Of the conditions
-    only the Ready status is kept: with its time, each heartbeat would be a change. annotated: annotations to keep."""
+    """Return the fields of a node that scheduling needs: `read_node` reads the same node from them. Of the conditions,
+    keep only the Ready status: with its time, each heartbeat would be a change. annotated: annotations to keep."""
     found: Object = {}
     for part, names in _KEPT.items():
         value = obj.get(part)
@@ -273,7 +273,7 @@ def _read_ready(status: Object) -> str:
 
 
 def _read_images(status: Object) -> Mapping[str, int]:
-    """Read the sizes of images by name. Names are interned, because most nodes have the same images."""
+    """Return the sizes of images by name. Names are interned, because most nodes have the same images."""
     if status.get("images") is None:
         return NOTHING
     found: dict[str, int] = {}

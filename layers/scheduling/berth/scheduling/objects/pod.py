@@ -1,8 +1,8 @@
-"""Pods, as decisions use them: each has its own identity, and shares its other parts with equal pods.
+"""Pods, as decisions use them. A pod shares its labels and spec with pods whose labels and spec are equal.
 
 The pods of one controller have the same fields that placement depends on. So LabelSet and PodSpec are interned: pods
-with equal values share one object. This keeps 150,000 pods small, and a result for one label set, such as whether a
-selector matches it, is valid for all its pods.
+with equal values share one object. 150,000 pods take little memory then, and a result for one label set, such as
+whether a selector matches it, is valid for all its pods.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ NO_REQUESTS = Requests({}, {}, 0, 0, {})
 class PodSpec:
     """The part of a pod that plugins read in addition to its labels. Compared by identity.
 
-    source: the JSON from which it was read, a v1.Pod with only these fields. A pod on a node lacks the fields that only
-    its own placement needs: node selector and affinity, tolerations, spread constraints, images, priority class and
-    preemption policy.
+    source: the JSON from which the spec was read: a v1.Pod with only these fields. The spec of a pod on a node lacks
+    the fields that only its own placement needs: node selector and affinity, tolerations, spread constraints, images,
+    priority class and preemption policy.
     """
 
     namespace: str = ""
@@ -70,10 +70,10 @@ class PodSpec:
 class Pod:
     """A pod. Times are seconds since the epoch.
 
-    disruption_target: the scheduler has preempted the pod. annotations: for a pod in the cache, only the annotations
-    that Berth reads. assumed_shares: the amounts that are reserved for the pod, if it is assumed (see `AssumedPod`).
-    created_at: for a pod in the cache, set only if the pod waits and gangs are enabled. waits_for_pool: Berth rejected
-    it because a floating pool has too little left.
+    disruption_target: whether the scheduler has preempted the pod. annotations: for a pod in the cache, only the
+    annotations that Berth reads. assumed_shares: the amounts that are reserved for the pod, if it is assumed (see
+    `AssumedPod`). created_at: for a pod in the cache, set only if the pod waits and gangs are enabled. waits_for_pool:
+    whether Berth rejected the pod because a floating pool has too little left.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Pod:
 
     @property
     def priority(self) -> int | None:
-        """The priority; None, which counts as 0, if the API server has not resolved it."""
+        """The priority; None if the API server has not resolved it, which counts as 0."""
         return self.spec.priority
 
     @property

@@ -1,5 +1,5 @@
-"""PodGroups, and the names by which pods refer to them. Kubernetes has PodGroups since 1.36; coscheduling has a custom
-resource."""
+"""PodGroups, and the names by which pods refer to them. Kubernetes has had PodGroups since 1.36; coscheduling has a
+custom resource."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def names_gang(pod: Pod) -> bool:
 
 
 def names_pod_group(pod: Pod) -> bool:
-    """Return whether a PodGroup defines the pod's gang, instead of annotations."""
+    """Return whether the pod names a PodGroup, which then defines its gang instead of annotations."""
     return bool(pod.spec.scheduling_group) or not pod.label_set.labels.keys().isdisjoint(POD_GROUP_LABELS)
 
 
@@ -64,8 +64,8 @@ PodGroupKey = tuple[PodGroupApi, str, str]
 
 @dataclass(frozen=True, slots=True)
 class PodGroup:
-    """A PodGroup of one of the APIs. minimum: the number of members placed together; None: one by one. timeout: in
-    seconds. created_at: in seconds since the epoch. defect: the reason why the PodGroup cannot be used, or empty."""
+    """A PodGroup of one of the APIs. minimum: the number of members to place together; None: one by one. timeout: in
+    seconds. created_at: in seconds since the epoch. defect: the reason why it cannot be used, or empty."""
 
     api: PodGroupApi
     namespace: str

@@ -1,4 +1,4 @@
-"""The reader of pods. Equal labels and specs are read once, and the pods share the results."""
+"""Reads pods. Equal labels and specs are read only once, and pods share the results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from berth.scheduling.objects.projection import (
     shared_fields,
 )
 
-# If two threads read equal objects at once, both may be in memory: results are correct, but are not shared.
+# If two threads read equal objects at once, both results may stay in memory: they are correct, but not shared.
 _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
 _LABEL_SETS: WeakValueDictionary[bytes, LabelSet] = WeakValueDictionary()
 _PREEMPTED = {"status": "True", "reason": "PreemptionByScheduler"}
@@ -59,7 +59,7 @@ def pod_spec(shared: Object) -> PodSpec:
 
 
 def compact(encoded: bytes) -> bytes:
-    """Copy bytes for storage: orjson returns them in a buffer with about a thousand unused bytes."""
+    """Copy bytes to keep them: orjson's buffer has about a thousand unused bytes."""
     return bytes(memoryview(encoded))
 
 
@@ -97,7 +97,7 @@ def _read_controller(metadata: Object) -> Controller | None:
 
 
 def read_pod(obj: object) -> Pod | UnreadableObject:
-    """Read a v1.Pod with all fields that its own placement depends on. Its fields may be absent or null."""
+    """Read a v1.Pod with all fields that its own placement needs. Fields of the object may be absent or null."""
     try:
         whole, metadata, spec, status = _parts(obj)
         shared = pod_spec(shared_fields(whole, placed=False))
@@ -117,13 +117,13 @@ def read_pods(objs: Iterable[object]) -> tuple[list[Pod], list[UnreadableObject]
 
 
 def read_placed_pod(obj: object) -> Pod | UnreadableObject:
-    """Read a v1.Pod of a cluster. If it is on a node, the fields for its own placement are not read."""
+    """Read a v1.Pod of a cluster. If the pod is on a node, leave out the fields that only its own placement needs."""
     return PodReader().read(obj)
 
 
 class PodReader:
-    """Reads pods of a cluster one by one: whole objects, as `read_pods` does, and compact pods. Use it in one thread.
-    It caches specs and label sets by their text, which pods share: 150,000 compact pods take about a second."""
+    """Reads pods of a cluster one by one, from whole objects or compact pods. For one thread. It caches specs and label
+    sets by their text, which pods share, so reading 150,000 compact pods takes about a second."""
 
     def __init__(self) -> None:
         self._specs: dict[str, PodSpec] = {}
@@ -210,7 +210,7 @@ def pod_of(
 
 
 def _read_scheduling_group(group: object) -> str:
-    """Return the name of the PodGroup. An invalid name counts as a missing PodGroup, so the pod still has a gang."""
+    """Return the name of the PodGroup. For an invalid name, return NO_TEXT: the pod then names a missing PodGroup."""
     if group is None:
         return ""
     name = group.get("podGroupName") if isinstance(group, dict) else None
@@ -218,7 +218,7 @@ def _read_scheduling_group(group: object) -> str:
 
 
 def labels_of(metadata: Object) -> LabelSet:
-    """Return the labels of an object in its namespace. Raises MalformedField."""
+    """Return the interned labels of a pod, with its namespace. Raises MalformedField."""
     labels = read_string_map(metadata.get("labels"), "Pod.metadata.labels")
     try:
         return label_set(name_or_empty(metadata.get("namespace")), labels)

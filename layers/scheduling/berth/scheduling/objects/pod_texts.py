@@ -1,7 +1,7 @@
-"""The reader of large pods from the texts of their parts. A text that was read before is not decoded again.
+"""Reads large pods from the texts of their parts. A text that was read before is not decoded again.
 
-A part is looked up by the SHA-256 of its text, which proves that the same text was decoded and checked. Specs and
-labels stay in memory as long as they are referenced, for example by an evaluation: this module keeps weak references.
+A part is found by the SHA-256 of its text, which proves that the same text was decoded and checked before. This module
+keeps weak references: specs and labels stay in memory only while, for example, an evaluation refers to them.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from berth.scheduling.objects.projection import (
 )
 
 SMALL = 16_384
-"""The number of characters below which a text is decoded as a whole, without a look-up."""
+"""A text with fewer characters is decoded as a whole, without a look-up."""
 
 MAX_TEXTS = 10_000
-"""The maximum number of hashes, for specs and for labels: texts that differ only in unread fields share a spec."""
+"""The maximum number of hashes for specs, and for labels. Texts that differ only in unread fields share a spec."""
 
 MAX_METADATA = 64
 MAX_METADATA_BYTES = 32 << 20
@@ -44,7 +44,7 @@ _BYTES_PER_ENTRY = 250
 
 @dataclass(frozen=True, slots=True)
 class PodTexts:
-    """The JSON texts of a v1.Pod's parts. Each is an object."""
+    """The JSON texts of a v1.Pod's parts. Each text is an object."""
 
     metadata: str
     spec: str
@@ -55,17 +55,17 @@ _ANY = core_schema.any_schema()
 
 
 class FieldsOf:
-    """Decodes one part of a pod: only the fields that scheduling reads become objects.
+    """Decodes one part of a pod, but only the fields that scheduling reads.
 
     The creator of a pod determines the size of the other fields. orjson creates an object for each value, which takes
-    most of the time of a call with a pod of 1.5 MB; pydantic's parser checks the whole text, but creates only the named
-    fields. The result differs from orjson's only for values that Go never writes: numbers of more than 64 bits, and
+    most of the time of a call with a pod of 1.5 MB. pydantic's parser checks the whole text, but creates objects only
+    for the named fields. The results differ only for values that Go never writes: numbers of more than 64 bits, and
     NaN.
     """
 
     def __init__(self, names: Iterable[str], items: Mapping[str, Iterable[str]] | None = None) -> None:
-        """Prepare the decoder. names: the fields to keep. items: the fields that are lists, with their items'
-        fields."""
+        """Prepare the decoder. names: the fields to keep. items: for fields that are lists, the fields of their items
+        to keep."""
         lists = {field: core_schema.list_schema(_object(kept)) for field, kept in (items or {}).items()}
         self._validator = SchemaValidator(_object(names, lists))
 
@@ -155,7 +155,7 @@ _RECENT_METADATA = _RecentMetadata()
 def read_pod_texts(texts: PodTexts) -> Pod | UnreadableObject | None:
     """Read a pod from these parts, as `read_pod` does; None if a text is not a JSON object."""
     try:
-        # Pause garbage collection: it scans the whole snapshot, and took nine tenths of the time.
+        # Pause garbage collection, which scans the whole snapshot: it took nine tenths of the time.
         with collection_paused():
             return _read(texts)
     except orjson.JSONDecodeError:
@@ -191,7 +191,7 @@ def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
 
 
 def _whole_metadata(text: str) -> tuple[_Metadata, LabelSet]:
-    """Decode the metadata as one text, because it is small or a key may occur twice: then the last value counts."""
+    """Decode the metadata as one text, because it is small, or a key may occur twice: then the last value counts."""
     found = _Metadata.of(text)
     return found, labels_of(found.fields)
 
@@ -214,7 +214,7 @@ _LABELS_KEY = ',"labels":{'
 
 
 def _spec(metadata: Object, text: str, status: Object) -> tuple[PodSpec, object]:
-    """Return the spec and the name of the pod's node. The spec of a placed or resized pod is not cached."""
+    """Return the spec, and the name of the pod's node. The spec of a placed or resized pod is not cached."""
     owner = controller_fields(metadata)
     key = _hash(text), name_or_empty(metadata.get("namespace")), orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
     resized = not _RESIZED.isdisjoint(status)

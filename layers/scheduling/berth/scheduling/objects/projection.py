@@ -1,4 +1,4 @@
-"""The fields of API objects that scheduling needs. All other fields are dropped, in memory and in the cache."""
+"""Selects the fields of API objects that scheduling needs. Memory and the cache do not contain the other fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def select_fields(obj: Object, names: Iterable[str]) -> Object:
 
 
 def without_empty_parts(parts: Mapping[str, object], obj: Object) -> Object:
-    """Return the parts that are not empty. A part of the wrong type is kept, so that the parser reports it."""
+    """Return the parts that are not empty. Keep a part of the wrong type, so that the parser reports it."""
     found = {name: kept if isinstance(obj.get(name), dict | None) else obj[name] for name, kept in parts.items()}
     return {name: kept for name, kept in found.items() if kept != {}}
 
@@ -83,11 +83,11 @@ def _project_ports(ports: object) -> object:
 
 
 CLAIMS = ("persistentVolumeClaim", "ephemeral")
-"""The volume sources that Berth's plugins do not check."""
+"""The volume sources of claims, which Berth's plugins do not check."""
 
 
 def _project_volume(volume: Object) -> Object:
-    """Keep an image volume. Of a claim keep only its kind: explanations report that claims are not checked."""
+    """Keep an image volume. Of a claim keep only its kind, so that explanations report that claims are not checked."""
     if volume.get("image") is not None:
         return volume
     return {source: {} for source in CLAIMS if source in volume}
@@ -97,7 +97,7 @@ _STATUS = ("resources", "allocatedResources")
 
 
 def project_resize(spec: Object, status: Object) -> Object:
-    """Keep the resources in the status, and whether a resize is pending; empty if they equal the spec's resources."""
+    """Keep the status's resources, and whether a resize is pending. Return {} if they equal the spec's resources."""
     found: Object = {}
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
         statuses = status.get(field)
@@ -166,13 +166,13 @@ READ_SPEC = (*_ALWAYS, *_TO_PLACE, "nodeName", "affinity", "resources", "resourc
 READ_CONTAINER = ("name", "restartPolicy", "image", "resources", "ports")
 READ_VOLUME = ("name", "image", *CLAIMS)
 READ_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
-"""The fields that are read of a pod to place. RESIZE_STATUS, containers and volumes are read too."""
+"""The status fields that are read for a pod to place, besides RESIZE_STATUS."""
 
 RESIZE_STATUS = ("containerStatuses", "initContainerStatuses", *_STATUS)
 
 
 def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
-    """Keep the fields in which a controller's pods differ: identity, labels, these annotations, node and status."""
+    """Keep the fields in which a controller's pods differ: identity, labels, the given annotations, node and status."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     return {
         "metadata": select_fields(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp"))
@@ -184,8 +184,8 @@ def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
-    """Keep all other fields; for a pod on a node, only the fields that affect the placement of other pods. images: also
-    keep the fields that only ImageLocality and explanations read."""
+    """Keep the fields that a controller's pods share; for a pod on a node, only those that affect the placement of
+    other pods. images: also keep the fields that only ImageLocality and explanations read."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     images = images and not placed
     kept = select_fields(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
@@ -212,7 +212,7 @@ def shared_fields(obj: Object, *, placed: bool, images: bool = True) -> Object:
 
 
 def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
-    """Return the fields of a pod that scheduling needs, from which `read_pods` reads the same pod as from the whole
+    """Return the fields of a pod that scheduling needs: `read_pods` reads the same pod from them as from the whole
     object. annotations: the names of the annotations to keep."""
     own, shared = individual_fields(obj, annotations), shared_fields(obj, placed=is_placed(obj))
     found = {name: part(own, name) | part(shared, name) for name in own}
@@ -222,7 +222,7 @@ def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def with_state(kept: Object, obj: Object) -> Object:
-    """Add the fields that only explanations read of a pod without a node: its creation time, its finalizers and its
+    """Add the fields of a pod without a node that only explanations read: its creation time, its finalizers and its
     scheduler's message."""
     found = select_fields(part(obj, "metadata"), ("creationTimestamp", "finalizers"))
     condition = condition_in(part(obj, "status"), "PodScheduled")
@@ -233,10 +233,10 @@ def with_state(kept: Object, obj: Object) -> Object:
 
 
 SELECTING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
-"""The spec fields that rules read only of pods without a node, such as the replacement of a pod on a node."""
+"""The spec fields that rules read only for pods without a node, such as the replacement of a pod on a node."""
 
 REPLACEMENT = "replacement"
-"""The key of these fields of a pod on a node, as text like SHARED."""
+"""The key under which a pod on a node has the fields of SELECTING, as a text in the form of SHARED."""
 
 
 def with_replacement(kept: Object, obj: Object) -> Object:
@@ -262,22 +262,22 @@ def _conditions_of(parts: Object) -> list[object]:
 
 
 def controller_fields(metadata: Object) -> Object:
-    """Return the owner that manages the object, under `ownerReferences`; empty if there is none."""
+    """Return the owner that manages the object, under `ownerReferences`; {} if there is none."""
     owner = controller_of(metadata.get("ownerReferences"))
     return {} if owner is None else {"ownerReferences": [select_fields(owner, _OWNER) | {"controller": True}]}
 
 
 SHARED = "shared"
-"""The field of a compact pod with the shared fields as text. A v1.Pod does not have this field."""
+"""The field of a compact pod that has the shared fields as a text. A v1.Pod does not have this field."""
 
 _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
-"""Swaps single and double quotes: text with single quotes does not need escapes in JSON."""
+"""Swaps single and double quotes: a text with single quotes does not need escapes in JSON."""
 
 
 def compact_pod(obj: Object, annotations: Container[str] = (), *, images: bool = True) -> Object:
-    """Return the pod-specific fields (`individual_fields`), and under SHARED the shared fields as text. Pods with equal
-    shared fields have one text object, which is looked up without decoding. Raises JSONEncodeError for keys or values
-    that JSON cannot represent."""
+    """Return the pod's `individual_fields`, and under SHARED its `shared_fields` as a text. Pods with equal shared
+    fields have the same text object, so that the parser can look it up without decoding it. Raises JSONEncodeError if
+    JSON cannot represent a key or a value."""
     shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj), images=images))
     return without_empty_parts(individual_fields(obj, annotations), obj) | {SHARED: shared}
 
@@ -294,7 +294,7 @@ def decode_shared_fields(source: str) -> object:
 
 UNDECIDED = "undecided"
 """The field with the pod's creation time, its scheduler, and whether the last call of the extender failed. It is set
-only if no verb has decided about the pod."""
+only if no verb has decided on the pod yet."""
 
 REJECTED = "rejectedByBerth"
 

@@ -1,1 +1,1 @@
-"""The plugins: each module or package has one plugin or a few related ones; `registry` maps names to plugins."""
+"""The plugins. Each module or package has one plugin, or a few related plugins. `registry` maps names to plugins."""

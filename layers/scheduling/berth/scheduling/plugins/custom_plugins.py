@@ -1,7 +1,7 @@
-"""Custom plugins from the package `berth_plugins`: a configuration cannot import other code.
+"""Loads custom plugins from the package `berth_plugins`. A configuration cannot import other code.
 
-They run with checks: if a plugin raises an exception or returns a wrong type, PluginFailed is raised. A check takes
-time only when the plugin is called, because verdicts and scores are cached by pod shape.
+They run with checks: if a plugin raises an exception or returns a wrong type, PluginFailed is raised. The checks take
+little time: verdicts and scores are cached by pod shape, so plugins are rarely called.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @cache
 def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
-    """Return a subclass with the checks. path: `<module>:<Class>`, for messages, and the name of a plugin that does not
-    set one."""
+    """Return a subclass with the checks. path: `<module>:<Class>`. Messages contain it, and it is the plugin's name if
+    the plugin does not set one."""
     methods: dict[str, Any] = {
         "__module__": plugin.__module__,
         "with_counting": _checked(path, plugin, "with_counting", _with_counting),
@@ -72,8 +72,8 @@ def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
 
 
 def call(path: str, method: str, run: Callable[..., Any], *args: object, node: str = "") -> Any:
-    """Call a method of a plugin. Raises PluginFailed for any exception, including sys.exit(): a plugin cannot end a
-    command or a function. Ctrl-C still ends them."""
+    """Call a method of a plugin. Raises PluginFailed for any exception, even for sys.exit(), so that a plugin cannot
+    end a command or a function. Ctrl-C still ends it."""
     try:
         return run(*args)
     except (PluginFailed, KeyboardInterrupt):
@@ -91,7 +91,7 @@ def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Pl
 
 
 def _with_checked_attributes(path: str, plugin: Plugin) -> Plugin:
-    """Check the plugin's attributes and return the plugin. A constructor may set attributes; a property may raise."""
+    """Check the plugin's attributes and return the plugin. A constructor may set wrong values; a property may raise."""
     for attribute, (is_valid, wanted) in _ATTRIBUTES.items():
         if attribute != "normalized" or isinstance(plugin, ScorePlugin):
             found = call(path, attribute, getattr, plugin, attribute)
@@ -218,7 +218,7 @@ def _is_names(found: object) -> bool:
 def _checked(
     path: str, plugin: type[Plugin], method: str, check: Callable[[_Call, Any, Any], object]
 ) -> Callable[..., object]:
-    """Return the method with a check. check: takes the call, its result and the plugin, and returns the result."""
+    """Return the method with a check. check: receives the call, its result and the plugin, and returns the result."""
     original = getattr(plugin, method)
 
     def checked(self: Plugin, *args: object) -> object:
@@ -329,7 +329,7 @@ class NotAPlugin(ValueError):
 
 def custom_plugin(name: str) -> PluginFactory:
     """Import the plugin `berth_plugins.<module>:<Class>`, with its class attribute `Args` as the type of its arguments.
-    Raises NotAPlugin, also for any exception of the module or the class, including sys.exit() but not Ctrl-C."""
+    Raises NotAPlugin, also if the module or the class raises an exception, even for sys.exit(), but not for Ctrl-C."""
     if PATTERN.fullmatch(name) is None:
         raise NotAPlugin(f"{name} is no name of a plugin in {PACKAGE}")
     module_name, _, class_name = name.partition(":")

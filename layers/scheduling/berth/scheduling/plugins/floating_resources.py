@@ -1,11 +1,11 @@
-"""FloatingResources: the pools of the cluster, a label's value or a namespace must have enough left for the pod.
+"""FloatingResources: the floating pools from which the pod needs units must have enough left.
 
-Berth adds it to every profile that has ManagedResources, if the configuration has such pools. The pods on all nodes and
-the pods that are being bound use a pool. An eviction on any node may help, but the scheduler does not propose victims.
+Berth adds the plugin to every profile that has ManagedResources, if the configuration has such pools. Pods on all nodes
+use a pool, as do pods that are being bound. An eviction on any node may help, but the scheduler does not propose it.
 
 Units that become free in a pool of the cluster or of a namespace are kept for waiting pods of a higher priority.
 Otherwise a gang, or a pod with a large request, would wait forever while smaller pods come and go. A pod waits for a
-pool if Berth rejected it for this reason at its last attempt.
+pool if Berth rejected it because of the pool at its last attempt.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class PoolLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PoolUse:
-    """The use of all floating pools in one snapshot. used: by pool. waiting: by pool, the priorities and amounts of the
-    pods that wait for it."""
+    """The use of all floating pools in one snapshot. used: the used amounts by pool. waiting: by pool, the priorities
+    and amounts of the pods that wait for it."""
 
     moment: SnapshotId
     used: Mapping[str, int]
@@ -66,7 +66,7 @@ class PoolUse:
 
     @classmethod
     def of(cls, counting: Counting, snapshot: Snapshot, earlier: PoolUse | None = None) -> Self:
-        """Return the use. earlier: the use in an earlier snapshot, so that only the changed nodes are read."""
+        """Return the use. earlier: the use in an earlier snapshot; with it, only the changed nodes are read."""
         delta = None if earlier is None else snapshot.history.since(earlier.moment)
         used = dict[str, int]() if earlier is None or delta is None else dict(earlier.used)
         for name, before in (dict.fromkeys(snapshot.nodes) if delta is None else delta.before).items():
@@ -80,7 +80,7 @@ class PoolUse:
         return cls(snapshot.history.moment, used, waiting)
 
     def kept(self, pool: str, priority: int) -> int:
-        """Return the amount that waiting pods of a higher priority request."""
+        """Return the amount that waiting pods of a higher priority request from the pool."""
         return sum(amount for other, amount in self.waiting.get(pool, ()) if other > priority)
 
     def levels(self, counting: Counting, snapshot: Snapshot) -> list[PoolLevel]:
@@ -99,7 +99,7 @@ def _alike(pods: Iterable[Pod]) -> Iterable[tuple[Pod, int]]:
     """Return one pod of each group with equal requests and namespace, and the number of pods in the group."""
     groups: dict[Hashable, tuple[Pod, int]] = {}
     for pod in pods:
-        # Thousands of waiting pods have few specs, and every snapshot counts them again.
+        # Thousands of waiting pods share few specs, and are counted again in every snapshot.
         key = pod.spec, pod.namespace, tuple(pod.annotations.items())
         groups[key] = pod, groups.get(key, (pod, 0))[1] + 1
     return groups.values()
@@ -108,7 +108,7 @@ def _alike(pods: Iterable[Pod]) -> Iterable[tuple[Pod, int]]:
 @dataclass(frozen=True, slots=True)
 class PoolFilter(ClusterFilter):
     """The verdicts for pods of one shape, by the values of the labels that are domains. extra: the amounts of pods that
-    are added or removed for a trial, by pool."""
+    a dry run adds or removes, by pool."""
 
     plugin: FloatingResources
     demands: tuple[Demand, ...]
@@ -198,7 +198,7 @@ class FloatingResources(ClusterFilterPlugin):
         return PoolFilter(self, demands, keys, pod.namespace, pod.priority or 0, use)
 
     def use_in(self, snapshot: Snapshot) -> PoolUse:
-        """Return the use of all pools. The shapes of a snapshot share it."""
+        """Return the use of all pools. All shapes share it."""
         last = self._last
         if last is None or last.moment is not snapshot.history.moment:
             last = self._last = PoolUse.of(self.counting, snapshot, last)

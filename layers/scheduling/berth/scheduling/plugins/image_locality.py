@@ -1,4 +1,4 @@
-"""ImageLocality: prefers nodes that have the pod's images. An image on more nodes counts more."""
+"""ImageLocality: prefers nodes that have the pod's images. Images that many nodes have count more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
 
 
 Sizes = frozenset[tuple[str, int]]
-"""The pod's images that are on a node, with their sizes. Nodes with equal images and sizes have one score."""
+"""The pod's images that are on a node, with their sizes. Nodes with equal images and sizes have the same score."""
 
 
 @dataclass(frozen=True, slots=True)

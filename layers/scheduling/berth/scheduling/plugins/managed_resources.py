@@ -1,8 +1,8 @@
 """ManagedResources: a node must have enough left of the counted resources that the pod requests.
 
-A plugin of Berth, and the only check of a resource that the scheduler ignores (fact 38). The pods on the node and the
-pods that are being bound to it use resources. A node with devices needs one device with enough room. Code and reason
-are as in NodeResourcesFit: evictions may help, unless the node's capacity is too small.
+This is Berth's own plugin, and the only check of a resource that the scheduler ignores (fact 38). Pods on the node use
+resources, and so do pods that are being bound to it. A node with devices needs one device with enough room. Codes and
+reasons are as in NodeResourcesFit: evictions may help, unless the node's capacity is too small.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "ManagedResources"
 
-# Given if the node's capacity cannot be read. If too little is left, the reason is `Insufficient` with the resource,
-# unresolvable if the node's capacity is too small.
+# The reason if the node's capacity cannot be read. If too little is left, the reason is `Insufficient` with the
+# resource, which is unresolvable if the node's capacity is too small.
 REASON_UNREADABLE = "node(s) had an amount of {} that cannot be read"
 
 
 class ManagedResourcesScoring(StrEnum):
-    """The preferred nodes. binpack: nodes with less left. spread: nodes with more left."""
+    """The nodes that get a higher score. binpack: nodes with less left. spread: nodes with more left."""
 
     BINPACK = "binpack"
     SPREAD = "spread"
 
 
 class ManagedResourcesArgs(Args):
-    """The plugin's arguments. scoring: by the resources that the pod requests, all with equal weight."""
+    """The plugin's arguments. scoring: considers the resources that the pod requests, all with equal weight."""
 
     scoring: ManagedResourcesScoring = Field(default=ManagedResourcesScoring.BINPACK)
 

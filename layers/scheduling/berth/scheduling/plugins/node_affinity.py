@@ -1,5 +1,5 @@
 """NodeAffinity and NodeName: the nodes that the pod or the configuration selects by labels or by name. A profile may
-have one of them without the other, so each has its own `reasons`."""
+have only one of these plugins, so each has its own `reasons`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeAffinity"
 
-# Given when nodeSelector or the required terms do not match.
+# The reason if nodeSelector or the required terms do not match.
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
-# Given when addedAffinity does not match; it is checked first.
+# The reason if addedAffinity does not match, which is checked first.
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
-# Given for every node when each term requires two different names at once.
+# The reason on every node if each term requires different names at once, so that no name satisfies it.
 REASON_CONFLICT = "pod affinity terms conflict"
-# Given for every node when a preferred term cannot be parsed: kube-scheduler fails the whole cycle.
+# The reason on every node if a preferred term cannot be parsed: kube-scheduler fails the whole cycle.
 REASON_INVALID = "pod has a preferred node affinity term that cannot be parsed"
 
 _NO_MATCH = unresolvable(NAME, REASON_POD, reason_code=ReasonCode.NODE_AFFINITY_MISMATCH)
@@ -65,7 +65,7 @@ def _unknown_fields(value: object, fields: Mapping[str, Any], path: str) -> Iter
 
 
 class NodeAffinityArgs(Args):
-    """The plugin's arguments. addedAffinity: a v1.NodeAffinity that holds for every pod in addition to its own."""
+    """The plugin's arguments. addedAffinity: a v1.NodeAffinity that applies to every pod in addition to its own."""
 
     added_affinity: dict[str, object] | None = Field(default=None, alias="addedAffinity")
     _added: affinity.NodeAffinity = PrivateAttr(default=affinity.NO_NODE_AFFINITY)
@@ -119,7 +119,7 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
 
     def __init__(self, args: NodeAffinityArgs) -> None:
         self.added_required = args.added.required
-        """The terms that the configuration requires of a node for every pod."""
+        """The terms that the configuration requires for every pod."""
         self._added_preferred = args.added.preferred if isinstance(args.added.preferred, tuple) else ()
 
     def shape(self, pod: Pod) -> Hashable:
@@ -160,7 +160,7 @@ def required_of(pod: Pod) -> RequiredAffinity | None:
     return None if selector is None and terms is None else RequiredAffinity(selector, terms)
 
 
-# Given when `spec.nodeName` names another node.
+# The reason if `spec.nodeName` names another node.
 REASON_NAME = "node(s) didn't match the requested node name"
 
 _OTHER_NODE = unresolvable("NodeName", REASON_NAME, reason_code=ReasonCode.NODE_NAME_MISMATCH)

@@ -1,4 +1,4 @@
-"""NodePorts: a host port of a node can be used by only one pod."""
+"""NodePorts: only one pod can use a host port of a node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodePorts"
 
-# Given when another pod on the node has one of the host ports.
+# The reason if another pod on the node has one of the host ports.
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
 _TAKEN = unschedulable(NAME, REASON, reason_code=ReasonCode.HOST_PORT_TAKEN)
@@ -38,7 +38,7 @@ class WantedPorts:
         self._of_all_addresses = {(port.protocol, port.port) for port in self._ports if port.ip == ALL_ADDRESSES}
 
     def conflict_with(self, used: HostPort) -> bool:
-        """Return whether the used port conflicts: addresses conflict if they are equal, or if one is `0.0.0.0`."""
+        """Return whether the used port conflicts. Addresses conflict if they are equal, or if one is `0.0.0.0`."""
         number = (used.protocol, used.port)
         return (
             number in (self._by_number if used.ip == ALL_ADDRESSES else self._of_all_addresses) or used in self._ports

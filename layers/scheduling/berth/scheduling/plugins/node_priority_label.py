@@ -16,9 +16,9 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodePriorityLabel"
 
-# Given when the node does not have the label. Evictions do not change labels.
+# The reason if the node does not have the label. Evictions do not change labels.
 REASON_NO_LABEL = "node(s) didn't have the priority label {}"
-# Given when the label is not an integer.
+# The reason if the label is not an integer.
 REASON_NOT_AN_INTEGER = "node(s) had a priority label {} that is not an integer"
 
 _INTEGER = re.compile(r"-?[0-9]{1,15}", re.ASCII)
@@ -34,8 +34,8 @@ class NodePriorityLabelArgs(Args):
 
 
 class NodePriorityLabel(FilterPlugin, ScorePlugin):
-    """Rejects nodes without the label. The score is the label's integer, which may be above 10 or below 0. Unless the
-    profile's scale is `as-is`, the lowest candidate gets 0 and the highest gets 100."""
+    """Rejects nodes without the label. The score is the label's integer, which may be above 10 or below 0. If the
+    profile's scale is not `as-is`, the scores are normalized: the lowest becomes 0 and the highest 100."""
 
     name = NAME
     reads = NODES_ONLY

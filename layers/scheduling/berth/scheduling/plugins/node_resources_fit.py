@@ -41,11 +41,11 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodeResourcesFit"
 
-# Given when the node has its maximum number of pods. Alone it is never unresolvable.
+# The reason if the node has its maximum number of pods. This reason alone is never unresolvable.
 REASON_TOO_MANY_PODS = "Too many pods"
-# Given for each resource of which less is left than the pod requests; unresolvable if the node's total is too small.
+# The reason for each resource that is short. It is unresolvable if the node's total is too small.
 REASON_INSUFFICIENT = "Insufficient {}"
-# Replaces resource names beyond the limit: a response about thousands of nodes repeats them for each node.
+# Replaces resource names beyond MAX_NAMES: a response about thousands of nodes repeats them for each node.
 REASON_INSUFFICIENT_OTHERS = "Insufficient other resources"
 
 MAX_NAMES = 1000
@@ -96,7 +96,7 @@ class ScoringStrategy(Args):
                 return most_allocated
             case ScoringStrategyType.REQUESTED_TO_CAPACITY_RATIO:
                 param = self.requested_to_capacity_ratio
-                # The shape's scores range up to 10, a node's scores up to 100.
+                # The scores of the shape are at most 10; the scores of nodes are at most 100.
                 return requested_to_capacity_ratio(
                     [(point.utilization, point.score * 10) for point in (param.shape if param else ())]
                 )
@@ -115,8 +115,8 @@ class NodeResourcesFitArgs(Args):
 
 
 Shortage = tuple[frozenset[str], frozenset[str], bool, bool]
-"""The key of a status: the requested resources of which the node has enough; the resources that are short; whether the
-node can never have enough; whether it has too many pods."""
+"""The key of a status: the requested resources of which enough is left; the resources that are short; whether the
+node's total is too small; whether it has too many pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,8 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
         return shape_of_amounts(requests.asked, pod), shape_of_amounts(requests.scored, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[RequestedAmounts]:
-        """Order the amounts: cpu, memory, ephemeral-storage, then the others by name. kube-scheduler does not order the
-        others."""
+        """Order the amounts: cpu, memory, ephemeral-storage, then others by name, which kube-scheduler leaves
+        unordered."""
         amounts = pod.spec.requests.asked
         names = [*(name for name in NATIVE if name in amounts), *sorted(amounts.keys() - set(NATIVE))]
         return PluginState(RequestedAmounts(tuple((name, amounts[name]) for name in names if not self._ignores(name))))

@@ -1,5 +1,5 @@
 """TaintToleration, NodeUnschedulable and NodeReady: they reject a node unless the pod tolerates a taint. A profile may
-have one of them without the others, so each has its own `reasons`."""
+have only some of these plugins, so each has its own `reasons`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
-# Given for an untolerated taint of effect NoSchedule or NoExecute. Since Kubernetes 1.36 it does not name the taint.
+# The reason if a NoSchedule or NoExecute taint is not tolerated. Since Kubernetes 1.36 it does not name the taint.
 REASON_UNTOLERATED = "node(s) had untolerated taint(s)"
 
 _UNTOLERATED = unresolvable("TaintToleration", REASON_UNTOLERATED, reason_code=ReasonCode.UNTOLERATED_TAINT)
 
 
 class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex]):
-    """Filters and scores as in kube-scheduler: taints that the pod does not tolerate reject a node, or lower its score.
-    The state: the tolerations that filter or score checks."""
+    """Filters and scores as in kube-scheduler: a taint that the pod does not tolerate rejects a node or lowers its
+    score. The state: the tolerations that filter or score checks."""
 
     name = "TaintToleration"
     reasons = frozenset({REASON_UNTOLERATED})
@@ -51,7 +51,7 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
         )
 
     def score(self, state: TolerationIndex, node: NodeInfo) -> int:
-        """Count the node's PreferNoSchedule taints that the pod does not tolerate: fewer is better."""
+        """Count the node's PreferNoSchedule taints that the pod does not tolerate. A lower number is better."""
         if not node.taints:
             return 0
         return sum(taint.effect == PREFER_NO_SCHEDULE and not state.tolerates(taint) for taint in node.taints)
@@ -60,7 +60,7 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
         return default_normalize_score(scores, reverse=True)
 
 
-# Given when `spec.unschedulable` is set.
+# The reason if `spec.unschedulable` is set.
 REASON_UNSCHEDULABLE = "node(s) were unschedulable"
 
 _UNSCHEDULABLE = unresolvable("NodeUnschedulable", REASON_UNSCHEDULABLE, reason_code=ReasonCode.NODE_UNSCHEDULABLE)
@@ -85,9 +85,9 @@ class NodeUnschedulable(FilterPlugin[None]):
         return _UNSCHEDULABLE if node.unschedulable else SUCCESS
 
 
-# Given when the Ready condition is False or Unknown. Evicting pods does not make a node ready.
+# The reason if the Ready condition is False or Unknown. Evicting pods does not make a node ready.
 REASON_NOT_READY = "node(s) were not ready"
-# Given when the node's phase is Pending or Terminated.
+# The reason if the node's phase is Pending or Terminated.
 REASON_NOT_RUNNING = "node(s) were not running"
 
 _NOT_READY = unresolvable("NodeReady", REASON_NOT_READY, reason_code=ReasonCode.NODE_NOT_READY)
@@ -100,7 +100,7 @@ _NOT_RUNNING_PHASES = ("Pending", "Terminated")
 
 
 class NodeReady(FilterPlugin[frozenset[str]]):
-    """Rejects nodes that are not running, or whose Ready condition is False or Unknown: a plugin of Berth. It acts
+    """Rejects nodes that are not running, or whose Ready condition is False or Unknown. This plugin of Berth acts
     before the node lifecycle controller has added its taint, and accepts the same pods: those that tolerate the taint.
 
     The state: the values of the Ready condition that the pod tolerates. A node without the condition passes.

@@ -1,4 +1,4 @@
-"""Counts of pods: by selector on a node, and by topology value."""
+"""Counts pods: on a node by selector, and by topology value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class TopologyCounts(Generic[K]):
-    """Numbers by key and topology value, immutable. Pairs with the number 0 are left out."""
+    """Numbers by key and topology value. Immutable. Pairs with the number 0 are left out."""
 
     __slots__ = ("_numbers",)
 
@@ -40,8 +40,8 @@ class TopologyCounts(Generic[K]):
         return self._numbers.get(key, {})
 
     def changed(self, contributions: Mapping[tuple[K, str], int]) -> tuple[TopologyCounts[K], set[tuple[K, str]]]:
-        """Return the counts with contributions added, and the pairs that are new or gone. Only changed keys are
-        copied."""
+        """Return the counts with these contributions added, and the pairs that were added or removed. Only changed keys
+        are copied."""
         numbers = dict(self._numbers)
         fresh: set[K] = set()
         changed_pairs: set[tuple[K, str]] = set()
@@ -70,7 +70,7 @@ _FEW = 8
 
 class PodCounter:
     """Counts a node's pods with matching labels. It caches which label sets match. Thread-safe. namespaces: the
-    namespaces of pods that may match; None: all namespaces."""
+    namespaces whose pods may match; None: all namespaces."""
 
     __slots__ = ("__weakref__", "_classified", "_matches", "_matching", "_namespaces")
 
@@ -94,7 +94,7 @@ class PodCounter:
         return self._matching & label_sets.keys()
 
     def classify(self, label_sets: Iterable[LabelSet]) -> None:
-        """Match the label sets that are not cached yet. Ignore other namespaces, which have many label sets."""
+        """Match the label sets that are not cached yet. Do not cache those outside `namespaces`: there may be many."""
         classified, namespaces = self._classified, self._namespaces
         unseen = [
             label_set
@@ -102,7 +102,7 @@ class PodCounter:
             if label_set not in classified and (namespaces is None or label_set.namespace in namespaces)
         ]
         if unseen:
-            # Keep this order: other threads read the result once a label set is classified.
+            # Add to `_matching` first: another thread reads it once a label set is classified.
             self._matching.update([label_set for label_set in unseen if self._matches(label_set)])
             self._classified.update(unseen)
 
@@ -112,7 +112,7 @@ class PodCounter:
         return bool(self._matching)
 
     def count(self, usage: Usage, *, classified: bool = False) -> int:
-        """Return the number of matching pods of the node. classified: the node's label sets are classified already."""
+        """Return the number of matching pods. classified: whether the node's label sets are classified already."""
         label_sets, matching = usage.label_sets, self._matching
         if not classified:
             self.classify(label_sets)
@@ -137,7 +137,7 @@ _SHARED: WeakValueDictionary[tuple[frozenset[str] | None, LabelSelector], PodCou
 
 
 def pod_counter(namespaces: frozenset[str] | None, selector: LabelSelector) -> PodCounter:
-    """Return the shared counter of pods in these namespaces (None for all) that the selector matches."""
+    """Return the shared counter of pods that the selector matches in these namespaces; None: in all namespaces."""
     key = (namespaces, selector)
     found = _SHARED.get(key)
     if found is None or found.is_oversized:

@@ -1,4 +1,4 @@
-"""The registry of plugins: the constructor and the type of the arguments, by name.
+"""The registry of plugins: the constructor and the type of the arguments of each plugin, by its name.
 
 A plugin's module is imported when the plugin is looked up: a cold start imports only the plugins of its profiles.
 """
@@ -32,7 +32,7 @@ SHIPPED_PLUGINS: Mapping[str, str] = {
     "FloatingResources": "floating_resources",
 }
 """The plugins that Berth ships, each with its module. The module has a class with the plugin's name, and `<name>Args`
-if the plugin has arguments. In-tree plugins are first, in kube-scheduler's order."""
+if the plugin has arguments. kube-scheduler's plugins are first, in its order."""
 
 
 @dataclass(frozen=True, slots=True)

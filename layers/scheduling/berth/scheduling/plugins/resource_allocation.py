@@ -1,6 +1,6 @@
-"""The arithmetic of scores by resources, and NodeResourcesBalancedAllocation.
+"""Computes scores from the use of resources, and contains the plugin NodeResourcesBalancedAllocation.
 
-Integers are divided toward zero, as in Go, and fractions are 64-bit floats: scores equal kube-scheduler's exactly.
+As in Go, integers are divided toward zero, and fractions are 64-bit floats, so scores equal kube-scheduler's exactly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ScoredResource:
 
 
 class Share(NamedTuple):
-    """A resource of a node. allocated: the amount of the node's pods. requested: their amount with the pod to place."""
+    """A resource of a node. allocated: the amount of the node's pods. requested: this amount with the pod to place."""
 
     weight: int
     allocatable: int
@@ -92,7 +92,7 @@ def most_allocated(found: Sequence[Share]) -> int:
 
 
 def _percent(part: int, whole: int) -> int:
-    """Return the percentage. Above 92 PB the product overflows 64 bits, as in kube-scheduler."""
+    """Return the percentage. For parts above 92 PB the product overflows 64 bits, as in kube-scheduler."""
     return _truncated(wrapped(part * MAX_NODE_SCORE), whole)
 
 
@@ -166,8 +166,8 @@ class NodeResourcesBalancedAllocationArgs(Args):
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
-    """Scores as in kube-scheduler: prefers nodes whose resources are used more evenly with the pod. For a pod without
-    requests every node scores 0."""
+    """Scores as in kube-scheduler: prefers nodes whose resources are used more evenly with the pod on them. For a pod
+    without requests every node scores 0."""
 
     name = "NodeResourcesBalancedAllocation"
     reads = NODES_AND_PODS
@@ -183,7 +183,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
         return PluginState(found) if any(each.amount for each in found) else None
 
     def score(self, state: tuple[ScoredResource, ...], node: NodeInfo) -> int:
-        """Return 75 if the balance stays, up to 100 if it improves, and down to 50 if it worsens."""
+        """Return 75 if the balance stays the same, up to 100 if it improves, and down to 50 if it worsens."""
         found = shares(state, node, non_zero=False)
         after = balance([min(share.requested / share.allocatable, 1.0) for share in found])
         before = balance([min(share.allocated / share.allocatable, 1.0) for share in found])

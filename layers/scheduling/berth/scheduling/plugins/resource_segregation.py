@@ -1,10 +1,10 @@
 """ResourceSegregation: nodes with scarce resources are reserved for pods that request these resources.
 
-A plugin of Berth. The resources form one set. A pod that requests some of them fits only on nodes that have all the
-resources it requests. Other pods are kept off nodes that have any of the resources: always (`required`), or while
-another node fits (`preferred`).
+This is Berth's own plugin. The resources form one set. A pod that requests some of them fits only on nodes that have
+all the resources that it requests. For other pods, nodes that have any of the resources are rejected (`required`) or
+score lower (`preferred`).
 
-A new node's allocatable lacks the resources until its device plugin reports them: use a startup taint until then.
+The allocatable of a new node lacks the resources until its device plugin reports them: use a startup taint until then.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "ResourceSegregation"
 
-# Given to a pod that does not request any of the resources, on a node that has one.
+# The reason for a pod that does not request any of the resources, on a node that has one of them.
 REASON_RESERVED = "node(s) were reserved for pods that ask for their resources"
-# Given to a pod that requests one of the resources, on a node without it. NodeResourcesFit checks the amount.
+# The reason for a pod that requests one of the resources, on a node that lacks it. NodeResourcesFit checks the amount.
 REASON_MISSING = "node(s) didn't have the resources that the pod asks for"
 
 _RESERVED = unresolvable(NAME, REASON_RESERVED, reason_code=ReasonCode.NODE_RESERVED)
@@ -43,7 +43,7 @@ _MISSING = unresolvable(NAME, REASON_MISSING, reason_code=ReasonCode.SEGREGATED_
 
 
 class SegregationMode(StrEnum):
-    """Whether pods that do not request any of the resources may, as a last choice, use nodes that have one."""
+    """Whether pods that do not request any of the resources may use nodes that have one, if no other node fits."""
 
     REQUIRED = "required"
     PREFERRED = "preferred"
@@ -71,7 +71,7 @@ RequestedResources = frozenset[str]
 
 
 class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[RequestedResources]):
-    """Filters and scores by scarce resources. The state: those that the pod requests. Amounts of 0 are ignored."""
+    """Filters and scores by scarce resources. The state: the scarce resources that the pod requests, without zeros."""
 
     name = NAME
     reads = NODES_ONLY
@@ -100,7 +100,7 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
         return 0 if self._has_any(node) else MAX_NODE_SCORE
 
     def _requested(self, pod: Pod) -> RequestedResources:
-        # Not `&`: the keys of a mapping make it return a set, which is not hashable.
+        # Do not use `&`: with the keys of a mapping it returns a set, which is not hashable.
         return self.resources.intersection(pod.spec.requests.asked)
 
     def _has_any(self, node: NodeInfo) -> bool:

@@ -67,6 +67,6 @@ class NodeRejection(StrEnum):
 
 
 def may_preempt(pod: Pod, snapshot: Snapshot) -> bool:
-    """Return whether there may be pods that this pod can evict. Pods without a priority class have priority 0."""
+    """Return whether there may be pods that this pod can evict. A pod without a priority class has the priority 0."""
     lowest = min((each.value for each in snapshot.priority_classes.values()), default=0)
     return pod.spec.preemption_policy != NEVER and priority_of(pod) > min(lowest, 0)

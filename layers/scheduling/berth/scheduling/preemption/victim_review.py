@@ -1,4 +1,4 @@
-"""Review of the victims that kube-scheduler proposes on each node.
+"""Reviews the victims that kube-scheduler proposes on each node.
 
 The scheduler's dry run calls only its own plugins (fact 30). The policy may reject a node even without the victims, or
 may need more victims there. Without this review the scheduler would evict pods unnecessarily. Rules of the result:
@@ -11,9 +11,9 @@ may need more victims there. Without this review the scheduler would evict pods 
 - A victim that an earlier answer listed for the nominated node counts as gone, even if the cache still shows it. It is
   not listed again, because the scheduler's call fails for a victim that it does not know (fact 26).
 
-A proposed victim may be missing in the cache, because the pod is gone already or the cache lags by more than preempt
-waits. The victim is accepted, and the node is evaluated without it. A node that is missing in the cache has just
-joined: its victims are accepted. docs/concepts/late-view.md has a table of all cases.
+A proposed victim may be missing in the cache, because the pod is gone already, or because the cache lags for longer
+than preempt waits. The victim is accepted, and the node is evaluated without it. A node that is missing in the cache
+has just joined: its victims are accepted. docs/concepts/late-view.md has a table of all cases.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NO_PODS: Mapping[str, Pod] = {}
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The proposed victims on one node. uids: the most important first. pods: victims whose spec is known, by UID."""
+    """The proposed victims on one node. uids: the most important first. pods: the victims with a known spec, by UID."""
 
     uids: tuple[str, ...]
     num_pdb_violations: int
@@ -51,8 +51,8 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class PreemptResult:
-    """The result. victims: on each accepted node, highest priority first. rejected: the reason for each rejected
-    node."""
+    """The result of a review. victims: by accepted node, the highest priority first. rejected: the reason for each
+    rejected node."""
 
     victims: Mapping[str, Victims]
     rejected: Mapping[str, NodeRejection]

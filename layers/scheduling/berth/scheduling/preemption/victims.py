@@ -1,4 +1,4 @@
-"""The victims on one node (fact 30), and the best node to preempt on (fact 32)."""
+"""Selects the victims on a node (fact 30), and the best node for preemption (fact 32)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ Demand = tuple[tuple[int, int, int], ...]
 
 
 class DisruptionBudgets:
-    """The budgets of a cluster. It caches the matching budgets of each label set, which many pods share."""
+    """The budgets of a cluster. The matching budgets are cached by label set, which many pods share."""
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace: dict[str, list[tuple[int, PodDisruptionBudget]]] = {}
@@ -170,11 +170,11 @@ def potential_victims(pods: Iterable[Pod], pod: Pod) -> list[Pod]:
 def select_victims(
     node: DryRun, pod: Pod, budgets: DisruptionBudgets, certain: Collection[str] = NO_UIDS
 ) -> Victims | None:
-    """Return the victims on this node; None if the pod does not fit even without all pods of lower priority. certain:
-    UIDs of pods that are always victims.
+    """Return the victims on this node; None if there are none, or if the pod does not fit even without all pods of
+    lower priority. certain: UIDs of pods that are always victims.
 
-    Pods that violate a budget are reprieved first, then the others, the most important first. A pod is reprieved if the
-    pod to place fits together with it and with all pods that were reprieved before.
+    Pods whose eviction violates a budget are tried first, then the others, each time the most important first. A pod is
+    reprieved if the pod to place fits together with it and with all pods that were reprieved before.
     """
     potential = potential_victims(node.node.pods, pod)
     if not potential:
@@ -203,7 +203,7 @@ _OFFSET = 1 << 31
 
 
 def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
-    """Return the nodes with the lowest eviction cost, ordered by name. kube-scheduler takes any, Berth the first."""
+    """Return the nodes with the lowest cost, ordered by name. kube-scheduler uses any of them; Berth uses the first."""
     if not candidates:
         return []
     costs = {name: eviction_cost(victims) for name, victims in candidates.items()}
@@ -213,8 +213,8 @@ def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
 
 def eviction_cost(victims: Victims) -> EvictionCost:
     """Return the cost of evicting these victims as a tuple; the lowest is best. Its values: the number of violations of
-    budgets, the highest priority, the sum of the priorities, the number of pods, and the negated start time of the
-    first pod of the highest priority."""
+    budgets, the highest priority, the sum of the priorities, the number of pods, and the negated earliest start of a
+    pod of the highest priority."""
     priorities = [priority_of(pod) for pod in victims.pods]
     negated, start = min(map(by_importance, victims.pods))
     return victims.num_pdb_violations, -negated, sum(priorities) + _OFFSET * len(priorities), len(priorities), -start

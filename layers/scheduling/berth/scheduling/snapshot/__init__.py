@@ -1,1 +1,1 @@
-"""The cluster at one moment, immutable, with the changes since the previous snapshot."""
+"""The cluster at one moment, immutable, and the changes since the previous snapshot."""

@@ -1,8 +1,8 @@
 """Changes of a cluster's objects, and the functions that apply them to nodes and pods.
 
 An assumed pod is being bound. Until the cache shows it on its node, only its reservation or announcement names the node
-(fact 40). Few nodes have assumed pods, and the set changes with every call. So assumed pods are stored separately from
-the snapshot, and cached results for the snapshot stay valid.
+(fact 40). Few nodes have assumed pods, but these pods change with every call. So they are stored separately from the
+nodes, and results that are cached for a snapshot stay valid.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Changes:
 
 
 class Nodes:
-    """The nodes of a snapshot while changes are applied. changed: the new state by name; None for a removed node."""
+    """The nodes of a snapshot while changes are applied. changed: the new nodes by name; None for a removed node."""
 
     def __init__(self, before: Mapping[str, NodeInfo]) -> None:
         self._before = before
@@ -50,7 +50,7 @@ class Nodes:
 def change_nodes(
     changes: Changes, nodes: Nodes, pods_on_unknown_nodes: dict[str, tuple[Pod, ...]]
 ) -> tuple[frozenset[str], bool]:
-    """Apply changes of nodes. Return their names, and whether nodes were added, removed or relabeled."""
+    """Apply changes of nodes. Return the names of these nodes, and whether nodes were added, removed or relabeled."""
     relabelled = False
     for name in changes.nodes_gone:
         gone = nodes.get(name)
@@ -72,7 +72,7 @@ def change_nodes(
 def move_pods(
     changes: Changes, nodes: Nodes, unbound: dict[str, Pod], pods_on_unknown_nodes: dict[str, tuple[Pod, ...]]
 ) -> list[tuple[Pod, str]]:
-    """Apply changes of pods. Return pairs of pod and node name: added pods, and removed pods in their old state."""
+    """Apply changes of pods. Return added pods, and removed pods in their old state, each with its node's name."""
     arrivals, departures = _moves(changes, unbound)
     moved: list[tuple[Pod, str]] = []
     for name in arrivals.keys() | departures.keys():
@@ -89,7 +89,7 @@ def move_pods(
 
 
 def _moves(changes: Changes, unbound: dict[str, Pod]) -> tuple[dict[str, dict[str, Pod]], dict[str, set[str]]]:
-    """Return, by node name, the added pods and the removed UIDs. Updates `unbound`."""
+    """Return the added pods and the UIDs of removed pods, both by node name. Updates `unbound`."""
     arrivals: dict[str, dict[str, Pod]] = {}
     departures: dict[str, set[str]] = {}
     for node_name, uid in changes.pods_gone:
@@ -117,7 +117,7 @@ def _keep(pods_on_unknown_nodes: dict[str, tuple[Pod, ...]], name: str, come: Ma
 
 
 def nominated(unbound: Iterable[Pod]) -> Mapping[str, tuple[Pod, ...]]:
-    """Return the nominated pods, by node. Gated pods are left out: they are not in the scheduler's queue."""
+    """Return the nominated pods, by node, without gated pods: they are not in the scheduler's queue."""
     found: dict[str, tuple[Pod, ...]] = {}
     for pod in unbound:
         if pod.nominated_node and not pod.spec.gated:
@@ -143,8 +143,8 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class AssumedPod:
-    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None for the requested amounts. pod:
-    set if bind has announced the pod, or if the bind of this pod has begun."""
+    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None if the requested amounts count.
+    pod: set if bind has announced the pod, or if the bind of this pod has begun."""
 
     namespace: str
     name: str
@@ -159,7 +159,7 @@ def assumed_by_node(
 ) -> Mapping[str, tuple[Pod, ...]]:
     """Return the assumed pods by node, without pods that are on their node already."""
     found: dict[str, tuple[Pod, ...]] = {}
-    # Several attempts to bind a pod to one node count once, with the last reservation.
+    # Several attempts to bind a pod to the same node count as one: the last reservation is used.
     for each in {(each.pod_uid, each.node): each for each in assumed}.values():
         node = nodes.get(each.node)
         if node is None or any(pod.uid == each.pod_uid for pod in node.pods):

@@ -1,4 +1,4 @@
-"""The changes between snapshots, for updating results of an earlier snapshot instead of computing them again."""
+"""The changes between snapshots. With these, results of an earlier snapshot are updated instead of computed again."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MIN_NODES = 1024
 
 @dataclass(frozen=True, slots=True)
 class PodMoves:
-    """The names of the nodes on which pods were added, removed or changed. by_label_set: for each label set of such
-    pods. by_spec: for each spec of such pods that has affinity terms."""
+    """The names of the nodes on which pods were added, removed or changed. by_label_set: by the label set of such a
+    pod. by_spec: by the spec of such a pod, if the spec has affinity terms."""
 
     by_label_set: Mapping[LabelSet, Set[str]]
     by_spec: Mapping[PodSpec, Set[str]]
@@ -38,9 +38,9 @@ class SnapshotDelta:
     """The changes from one snapshot to a later one.
 
     before: the earlier state of each changed node; None for an added node. reset: the names of nodes that were added or
-    removed, or of which more than the pods changed. pod_moves: one entry for each update; pods on nodes in `reset` may
-    be missing. positions: the positions of changed nodes that still exist. relabelled: whether a node was added,
-    removed or relabeled.
+    removed, or whose own fields changed. pod_moves: one entry for each update; pods on nodes in `reset` may be missing.
+    positions: the positions of changed nodes that still exist. relabelled: whether a node was added, removed or
+    relabeled.
     """
 
     before: Mapping[str, NodeInfo | None] = field(default_factory=dict)
@@ -74,8 +74,8 @@ class SnapshotId:
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
     """The deltas that led to a snapshot, oldest first, each with the identity of the snapshot before it. It does not
-    refer to snapshots. If more nodes have changed than exist, it drops the oldest deltas: computing results anew is as
-    fast then."""
+    keep these snapshots in memory. If the deltas change more nodes than exist, the oldest deltas are dropped: computing
+    the results again is as fast then."""
 
     moment: SnapshotId = field(default_factory=SnapshotId)
     deltas: tuple[tuple[SnapshotId, SnapshotDelta], ...] = ()
@@ -90,7 +90,7 @@ class History:
         return History(SnapshotId(), deltas[first:], changed)
 
     def since(self, moment: SnapshotId) -> SnapshotDelta | None:
-        """Return all changes since a snapshot as one delta; None if the history does not reach back so far."""
+        """Return all changes since a snapshot as one delta; None if the history begins after that snapshot."""
         if moment is self.moment:
             return SnapshotDelta()
         for index in range(len(self.deltas) - 1, -1, -1):

@@ -39,7 +39,7 @@ class GangPodIndex:
         return found
 
     def after(self, changes: Changes) -> GangPodIndex:
-        """Return the index of the next snapshot; this index if no pod that names a gang changed."""
+        """Return the index of the next snapshot. It is this index if no pod that names a gang changed."""
         before = self._by_uid
         if before is None:
             return GangPodIndex()
@@ -56,8 +56,8 @@ MAX_GROWTH = 50_000
 
 
 class PodIndex:
-    """The label sets and the specs with affinity of the pods on nodes. Consecutive snapshots share one index. Entries
-    are never removed: the entry of a deleted pod is harmless."""
+    """The label sets of the pods on nodes, and those of their specs that have affinity terms. Consecutive snapshots
+    share one index. Entries are never removed: the entry of a deleted pod is harmless."""
 
     def __init__(self) -> None:
         self._label_sets: dict[str, set[LabelSet]] = {}
@@ -70,7 +70,7 @@ class PodIndex:
         return self._growth > MAX_GROWTH
 
     def add_nodes(self, nodes: Iterable[NodeInfo]) -> None:
-        """Add the pods of these nodes. Only the first call has an effect; later changes arrive by `record`."""
+        """Add the pods of these nodes. Only the first call has an effect; `record` adds later changes."""
         if not self._has_nodes:
             usages = [node.usage for node in nodes]
             self._add(set().union(*(usage.label_sets for usage in usages)))
@@ -86,8 +86,8 @@ class PodIndex:
                     self._record(node.usage.label_sets, node.usage.specs_with_affinity)
 
     def label_sets(self, namespaces: Collection[str] | None) -> Iterable[LabelSet]:
-        """Yield the label sets of these namespaces. None: of all namespaces."""
-        # Other threads may add entries meanwhile: copying to a tuple is atomic.
+        """Yield the label sets of these namespaces; of all namespaces if `namespaces` is None."""
+        # Copy to a tuple, which is atomic: other threads may add entries meanwhile.
         for namespace in tuple(self._label_sets) if namespaces is None else namespaces:
             yield from tuple(self._label_sets.get(namespace, ()))
 

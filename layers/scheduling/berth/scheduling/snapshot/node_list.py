@@ -1,7 +1,7 @@
 """The nodes of a snapshot, by name and by position.
 
-A warm call spends most of its time on finding the positions of a request's names, one dictionary look-up for each name.
-Reading an array takes a few nanoseconds per node; copying the array for the next snapshot takes the same.
+A warm call spends most of its time on finding the positions of a request's names, with a dictionary look-up for each
+name. Reading an array by position takes a few nanoseconds per node, as does copying it for the next snapshot.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class NodePositions:
 
     def of(self, names: Sequence[str]) -> tuple[int, ...]:
         """Return the positions of a request's names; UNKNOWN for a name that does not belong to a node."""
-        # Since the last call the processor's cache has been filled with other data. Copying reads names and numbers in
-        # memory order, which the processor prefetches; the look-ups then hit the cache and take a third less time.
+        # Since the last call the processor's cache has been filled with other data. A copy reads names and numbers in
+        # memory order, which the processor prefetches. Then the look-ups hit the cache and take a third less time.
         laid_out = self._laid_out.copy()
         try:
             # A dictionary with __missing__ would take a fifth longer.
@@ -150,7 +150,7 @@ class NodePositions:
         return found
 
     def _lay_out(self, names: Sequence[str], found: tuple[int, ...]) -> None:
-        """Copy the dictionary with keys and values in the order of a request.
+        """Copy the dictionary, with its keys and values in the order of a request.
 
         The scheduler lists nodes in almost the same order each time. The strings of a request, the integers created
         here and the entries of the copy are in memory in that order. Look-ups then read memory sequentially and take a
@@ -165,7 +165,7 @@ class NodePositions:
 
 
 class NodeRefs(Sequence[str]):
-    """Node names with their positions: the names of a request, each once, in the request's order."""
+    """The node names of a request, each once, in the request's order, with their positions."""
 
     __slots__ = ("all_known", "names", "positions", "source")
 
@@ -176,7 +176,7 @@ class NodeRefs(Sequence[str]):
 
     @classmethod
     def of(cls, names: Sequence[str], source: NodePositions) -> NodeRefs:
-        """Find the positions of names. A repeated name counts once. NodeRefs of this source are returned."""
+        """Find the positions of names. A repeated name counts once. NodeRefs of this source are returned unchanged."""
         if isinstance(names, NodeRefs):
             if names.source is source:
                 return names
@@ -213,18 +213,18 @@ NO_NODE = NodeInfo("", {})
 
 
 class NodeList(Mapping[str, NodeInfo]):
-    """The nodes of a snapshot. Immutable. Unless nodes are added or removed, a changed list shares the positions with
-    the previous list: then only a list is copied, in a third of the time of a dictionary."""
+    """The nodes of a snapshot. Immutable. If no node is added or removed, the next NodeList shares the positions: only
+    a list is then copied, in a third of the time for a dictionary."""
 
     __slots__ = ("by_position", "positions")
 
     def __init__(self, positions: NodePositions, by_position: list[NodeInfo]) -> None:
-        """Keep the nodes. by_position: not copied, so the caller must not change it."""
+        """Keep the nodes. by_position: the list is not copied, so the caller must not change it."""
         self.positions, self.by_position = positions, by_position
 
     @classmethod
     def of(cls, nodes: Iterable[NodeInfo]) -> NodeList:
-        """Return the list of these nodes. If two nodes have the same name, the later node counts."""
+        """Return the list of these nodes. Of nodes with the same name, the last one counts."""
         by_name = {node.name: node for node in nodes}
         return cls(NodePositions(by_name), [NO_NODE, *by_name.values()])
 

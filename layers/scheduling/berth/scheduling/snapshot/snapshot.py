@@ -1,7 +1,7 @@
 """The cluster at one moment, and the base class of the results that are cached for it.
 
-Plugins that look at all nodes need a snapshot with assumed pods: an assumed pod changes their verdicts on other nodes.
-Each such snapshot has a delta to the previous one, so that evaluations are updated and not computed again.
+Plugins that look at all nodes need a snapshot with assumed pods, which change their verdicts on other nodes, too. Each
+such snapshot has a delta to the previous one, so that evaluations are updated and not computed again.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ NO_POD_GROUPS: Mapping[PodGroupKey, PodGroup] = MappingProxyType({})
 class Snapshot:
     """The cluster at one moment. Immutable, shared between calls, compared by identity.
 
-    unbound: pods without a node, by UID. nominated: the unbound pods that preemption makes room for, by node, without
-    gated pods. assumed: pods that are being bound and are not on their nodes yet, by node. without_assumed: the same
-    snapshot without assumed pods, if it has any. placed: the same snapshot with assumed pods on their nodes, if it
-    exists already. names_by_label: names of nodes by label key and value; snapshots share it until node labels change.
+    unbound: pods without a node, by UID. nominated: the unbound pods with a nominated node, by this node, without gated
+    pods. assumed: pods that are being bound and are not on their nodes yet, by node. without_assumed: the same snapshot
+    without assumed pods; None if it has none. placed: the same snapshot with assumed pods on their nodes, if it exists
+    already. names_by_label: names of nodes by label key and value; snapshots share it until node labels change.
     """
 
     nodes: NodeList
@@ -74,7 +74,7 @@ class Snapshot:
         workloads: Workloads = NO_WORKLOADS,
         pod_groups: Iterable[PodGroup] = (),
     ) -> Snapshot:
-        """Return the snapshot of these objects, without finished pods. If two nodes have the same name, the later node
+        """Return the snapshot of these objects, without finished pods. Of nodes with the same name, the last one
         counts."""
         by_name = {node.name: node for node in nodes}
         unbound: dict[str, Pod] = {}
@@ -142,8 +142,8 @@ class Snapshot:
         )
 
     def assuming(self, assumed: Iterable[AssumedPod]) -> Snapshot:
-        """Return this snapshot with assumed pods, which are no longer nominated. Results cached for this snapshot stay
-        valid."""
+        """Return this snapshot with assumed pods. They no longer count as nominated. Results that are cached for this
+        snapshot stay valid."""
         found = assumed_by_node(assumed, self.nodes, self.unbound)
         if not found:
             return self
@@ -152,7 +152,7 @@ class Snapshot:
         return replace(self, assumed=MappingProxyType(found), nominated=nominated(waiting), without_assumed=self.base)
 
     def with_nodes(self, nodes: Iterable[NodeInfo]) -> Snapshot:
-        """Return a snapshot of only these nodes, with the pods, assumed pods and nominated pods of this snapshot."""
+        """Return a snapshot of only these nodes, with this snapshot's pods, assumed pods and nominated pods."""
         found = [node.with_pods_of(self.nodes[node.name]) if node.name in self.nodes else node for node in nodes]
         names = {node.name for node in found}
         alone = replace(
@@ -211,7 +211,7 @@ class Snapshot:
         return self.gang_pods.by_name(self._every_pod)
 
     def names_in(self, key: str, value: str) -> Sequence[str]:
-        """Return the names of nodes whose label `key` has this value. They are collected once for each key."""
+        """Return the names of nodes whose label `key` has this value. The names are collected once for each key."""
         by_value = self.names_by_label.get(key)
         if by_value is None:
             by_value = {}
@@ -247,8 +247,8 @@ def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
 
 
 class DerivedFromSnapshot:
-    """The base class of results for one snapshot. It holds a weak reference: a result stays in the cache long after the
-    last pod of its shape, and a call that replaces it would have to free the whole snapshot."""
+    """The base class of results for one snapshot. Its reference to the snapshot is weak: a result may stay in the cache
+    long after the last pod of its shape. Otherwise, the call that replaces it would have to free the whole snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.moment: SnapshotId = snapshot.history.moment
@@ -263,8 +263,7 @@ class DerivedFromSnapshot:
         return found
 
     def is_later_than(self, snapshot: Snapshot) -> bool:
-        """Return whether the result's snapshot is later than this snapshot; False if the result's snapshot no longer
-        exists."""
+        """Return whether the result's snapshot is later than this snapshot; False if it no longer exists."""
         found = self._snapshot()
         return found is not None and found.changed_since(snapshot) is not None
 
@@ -277,14 +276,14 @@ class PlacedPods:
         self._last: Snapshot | None = None
 
     def follow(self, snapshot: Snapshot) -> Snapshot:
-        """Return this snapshot. Its `with_assumed` has a delta to the `with_assumed` of the last call."""
+        """Return this snapshot. If possible, its `with_assumed` has a delta to the `with_assumed` of the last call."""
         with self._lock:
             last = self._last
             if last is None and not snapshot.assumed:
                 return snapshot
             found = replace(snapshot, placed=snapshot.with_assumed if last is None else _next(last, snapshot))
             if last is None or last.changed_since(snapshot.base) is None or snapshot.history is last.history:
-                # Keep the latest snapshot: an older one belongs to a call that began earlier.
+                # Keep the latest snapshot: a call that began earlier may have an older one.
                 self._last = found
         return found
 

@@ -1,4 +1,4 @@
-"""InterPodAffinity: filters and scores nodes by the pods on nodes of the same topology domain."""
+"""InterPodAffinity: filters and scores a node by the pods on nodes of its topology domain."""
 
 from __future__ import annotations
 

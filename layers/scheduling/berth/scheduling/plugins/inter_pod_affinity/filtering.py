@@ -16,11 +16,11 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "InterPodAffinity"
 
-# Given when the node's domain does not have a pod that the pod's affinity requires. Evictions do not change that.
+# The reason if the node's domain lacks a pod that the pod's affinity requires. Evictions do not change that.
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
-# Given when a pod in the node's domain matches the pod's anti-affinity.
+# The reason if a pod in the node's domain matches the pod's anti-affinity.
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
-# Given when the anti-affinity of another pod in the node's domain matches the pod.
+# The reason if the anti-affinity of another pod in the node's domain matches the pod.
 REASON_EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _NO_AFFINITY = unresolvable(NAME, REASON_AFFINITY, reason_code=ReasonCode.POD_AFFINITY_MISMATCH)
@@ -36,8 +36,8 @@ AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = range(3)
 @dataclass(frozen=True, slots=True)
 class State(ClusterFilter):
     """The state of the filter. counts: the numbers of matching pods for affinity, anti-affinity and existing pods'
-    anti-affinity. extra: the changes of these numbers by pods that preemption adds or removes on trial. *_values: the
-    topology values that reject the pod, without `extra`."""
+    anti-affinity. extra: the changes of these numbers by pods that a dry run adds or removes. *_values: the topology
+    values that reject the pod, without `extra`."""
 
     terms: Terms
     counts: tuple[TopologyCounts[str], ...]
@@ -128,7 +128,7 @@ class State(ClusterFilter):
         own = bool(terms.affinity or terms.anti_affinity_keys)
         for name in names:
             before, after = delta.before[name], snapshot.nodes.get(name)
-            # Most pods do not have anti-affinity, so the old and the new node usually share this object.
+            # Most pods do not have anti-affinity, so the old and the new node usually share this mapping.
             barred = (
                 before is None
                 or after is None

@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Preferences:
-    """The preferred terms of pods of one shape, and those terms of pods on nodes that match such pods."""
+    """The preferred terms of pods of one shape, and the terms of pods on nodes that match such pods."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot, hard_weight: int) -> None:
         self.pod, self.hard_weight = pod, hard_weight
@@ -52,7 +52,7 @@ class Preferences:
         return self._many is not None or any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
 
     def pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
-        """Yield topology key, value, and the weight that the node's pods add to it. classified: see PodCounter."""
+        """Yield each topology key, its value, and the weight of the node's pods for it. classified: see PodCounter."""
         labels = node.labels
         if self._many is not None:
             yield from self._many.pairs(node)

@@ -1,4 +1,4 @@
-"""Matching of pod affinity terms: the incoming pod's terms, and the terms of pods on nodes."""
+"""Matches pod affinity terms: the incoming pod's terms, and the terms of pods on nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 Pairs = dict[tuple[str, str], int]
-"""Maps a topology key and one of its values to a number of pods."""
+"""Numbers of pods by topology key and value."""
 
 NO_PAIRS: tuple[Pairs, Pairs, Pairs] = ({}, {}, {})
 
@@ -28,11 +28,11 @@ MAX_LABEL_SETS = 100_000
 
 
 class ManyTerms:
-    """Very many terms of one pod, matched at once: the cost does not depend on their number. It caches the terms that
-    each label set matches. Thread-safe.
+    """Matches very many terms of one pod at once: the cost does not depend on their number. The matching terms are
+    cached by label set. Thread-safe.
 
-    The number of a label set for a topology key: with weights, the sum of the weights of the key's matching terms;
-    without weights, 1 if a term matches.
+    With weights, the number of a label set for a topology key is the sum of the weights of the matching terms with this
+    key. Without weights, it is 1 if such a term matches.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class ManyTerms:
 
 
 def _index(selectors: Iterable[LabelSelector]) -> RequirementIndex:
-    """Index the selectors. None in the index is a selector that never matches."""
+    """Index the selectors. A selector that never matches is None in the index."""
     return RequirementIndex(None if each.nothing else each.requirements for each in selectors)
 
 
@@ -215,7 +215,7 @@ class Terms:
         return affected_nodes(counters, self._keys_of, delta, self._many)
 
     def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
-        """Return the counts of State over all nodes. The nodes are read only if a pod in the cluster may count."""
+        """Return the counts for `State` over all nodes. Nodes are read only if a pod in the cluster may count."""
         nodes, pod_index = snapshot.nodes.values(), snapshot.pod_index
         some_anti_affinity = [counter.matches_one_of(pod_index) for counter in self._anti_affinity_counters]
         affinity: list[tuple[str, str, int]] = []

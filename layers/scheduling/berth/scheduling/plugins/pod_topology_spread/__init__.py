@@ -28,21 +28,21 @@ from berth.scheduling.plugins.pod_topology_spread.spread import HOSTNAME, ZONE, 
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 
-# Given for every node when a selector of the pod cannot be parsed: kube-scheduler fails the whole cycle.
+# The reason on every node if a selector of the pod cannot be parsed: kube-scheduler fails the whole cycle.
 REASON_INVALID = "pod has a topology spread constraint that cannot be parsed"
 
 _INVALID = error_status(NAME, REASON_INVALID, reason_code=ReasonCode.TOPOLOGY_SPREAD_INVALID)
 
 
 class DefaultingType(StrEnum):
-    """The default constraints of pods. SYSTEM: two soft constraints of kube-scheduler. LIST: `defaultConstraints`."""
+    """The default constraints of pods. SYSTEM: kube-scheduler's two soft constraints. LIST: `defaultConstraints`."""
 
     SYSTEM = "System"
     LIST = "List"
 
 
 class NodeInclusionPolicy(StrEnum):
-    """Whether nodes that the pod cannot go to are counted. HONOR: they are not counted. IGNORE: they are counted."""
+    """Whether a constraint counts nodes that the pod cannot use. HONOR: it does not. IGNORE: it does."""
 
     HONOR = "Honor"
     IGNORE = "Ignore"
@@ -55,7 +55,7 @@ def _label_key(key: str) -> str:
 
 
 class DefaultConstraint(Args):
-    """A v1.TopologySpreadConstraint without a selector. The selector is deduced from the workloads of each pod."""
+    """A v1.TopologySpreadConstraint without a selector. Each pod's workloads determine the selector."""
 
     max_skew: int = Field(ge=1, alias="maxSkew")
     topology_key: Annotated[str, AfterValidator(_label_key)] = Field(alias="topologyKey")

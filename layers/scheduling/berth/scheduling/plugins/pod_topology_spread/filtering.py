@@ -14,9 +14,9 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "PodTopologySpread"
 
-# Given when the pod would make the skew too large.
+# The reason if the pod would make the skew too large.
 REASON = "node(s) didn't match pod topology spread constraints"
-# Given when the node lacks a topology key.
+# The reason if the node lacks a topology key.
 REASON_MISSING_LABEL = REASON + " (missing required label)"
 
 _SKEWED = unschedulable(NAME, REASON, reason_code=ReasonCode.TOPOLOGY_SPREAD_SKEW)
@@ -27,7 +27,7 @@ NO_PODS: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterFilter):
-    """The state of the filter. extra: changes by pods that preemption tries, by constraint and topology value."""
+    """The state of the filter. extra: the changes of the counts in a dry run, by constraint and topology value."""
 
     spread: Spread
     domains: tuple[DomainCounts, ...]
@@ -93,8 +93,8 @@ class State(ClusterFilter):
         return self._adjusted(pod, node, -1)
 
     def _adjusted(self, pod: Pod, node: NodeInfo, sign: int) -> ClusterFilter:
-        """Add or remove a pod as kube-scheduler does: here pods that are being deleted count, and so do pods that the
-        selector `{}` matches."""
+        """Add or remove a pod as kube-scheduler does. Unlike elsewhere, a pod counts here even if it is being deleted,
+        or if the selector is `{}`."""
         spread = self.spread
         if pod.label_set.namespace != spread.pod.label_set.namespace or not spread.covers(node):
             return self

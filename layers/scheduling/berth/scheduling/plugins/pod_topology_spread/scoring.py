@@ -15,8 +15,8 @@ from berth.scheduling.snapshot.node_list import DistinctValues, NodeRefs, NodeVa
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 Place = tuple[str | int | None, ...]
-"""The values of a node that the score depends on, by constraint: the topology value, or the number of pods on the node
-if the topology key is the hostname; None if the label is missing. Nodes with an equal place have one score."""
+"""The values of a node that determine its score, by constraint: the topology value, or the number of pods on the node
+if the topology key is the hostname; None if the label is missing. Nodes with equal places have the same score."""
 
 IGNORED: Place = ()
 
@@ -59,15 +59,15 @@ class State(ClusterScore):
         for index, each in enumerate(spread.constraints):
             value = node.labels.get(each.topology_key)
             if value is not None and each.topology_key == HOSTNAME:
-                # The node's label sets are classified already: with the whole snapshot, or with a later delta.
+                # The node's label sets are classified already, with the whole snapshot or with a later delta.
                 place.append(spread.count(index, node, classified=True))
             else:
                 place.append(value)
         return tuple(place)
 
     def _raw(self, places: Mapping[int, Place], numbers: Sequence[int]) -> dict[int, int | None]:
-        """Return the raw score of each place, by its number. More pods and larger topologies raise the score. The score
-        of IGNORED is None."""
+        """Return the raw score of each place, by its number. More pods and more domains raise the score. The score of
+        IGNORED is None."""
         counted = {number: place for number, place in places.items() if place}
         candidates = len(numbers) - sum(numbers.count(number) for number in places.keys() - counted.keys())
         weights = []
@@ -87,7 +87,7 @@ class State(ClusterScore):
         return raw
 
     def _normalized(self, raw: Mapping[int, int | None]) -> dict[int, int]:
-        """Reverse the scores, so that the lowest becomes the best; nodes without the topology keys get 0."""
+        """Reverse the scores, so that the lowest becomes the best. Ignored nodes get 0."""
         counted = [score for score in raw.values() if score is not None]
         highest, lowest = max((0, *counted)), min(counted, default=0)
         if not highest:

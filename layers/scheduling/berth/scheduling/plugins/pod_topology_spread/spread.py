@@ -1,4 +1,4 @@
-"""The spread constraints of a pod, and the nodes and pods that they count."""
+"""The spread constraints of a pod, and the nodes and pods that these count."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules for filtering or scoring. action: only constraints with this action are used. defaults: the default
-    constraints. system_defaults: the defaults are kube-scheduler's own, which accept nodes without a topology key."""
+    """The rules for filtering or scoring. action: the action of the constraints to use. defaults: the default
+    constraints. system_defaults: the defaults are kube-scheduler's, which accept nodes without the topology keys."""
 
     action: UnsatisfiableConstraintAction
     defaults: tuple[TopologySpreadConstraint, ...]
@@ -108,8 +108,8 @@ class Spread:
         ]
 
     def at(self, snapshot: Snapshot) -> Spread:
-        """Return the spread for a later snapshot. It is the same object unless the workloads of a pod with defaults
-        changed, a counter is oversized, or a node may count for the first time."""
+        """Return the spread for a later snapshot. It is this object unless the workloads changed for a pod with default
+        constraints, a counter is oversized, or a node may count for the first time."""
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
         begins = not self.counts_nodes and self._is_possible(snapshot)
         if not defaulted and not begins and not any(counter.is_oversized for counter in self._counters):
@@ -121,7 +121,7 @@ class Spread:
         return again
 
     def matches(self, index: int, label_set: LabelSet) -> bool:
-        """Return whether a pod with these labels counts for the constraint. Here the selector `{}` matches all pods."""
+        """Return whether a pod with these labels counts for the constraint. The selector `{}` matches all pods here."""
         return self._counters[index].matches(label_set)
 
     def covers(self, node: NodeInfo) -> bool:
@@ -144,8 +144,7 @@ class Spread:
         return found
 
     def classify(self, snapshot: Snapshot) -> None:
-        """Match the pods of a whole snapshot at once. Skip this if no node can count, because a pod may have 8,000
-        constraints."""
+        """Match the pods of a whole snapshot at once, unless no node can count: a pod may have 8,000 constraints."""
         self.counts_nodes = self._is_possible(snapshot)
         for counter in self._counters if self.counts_nodes else ():
             counter.matches_one_of(snapshot.pod_index)
@@ -161,8 +160,8 @@ class Spread:
         return self._counters[index].count_running(node.usage, classified=classified)
 
     def domains(self, node: NodeInfo, *, classified: bool = False) -> list[tuple[int, str, int]]:
-        """Return index, topology value and number of pods, for each constraint that counts the node. classified:
-        whether the node's label sets are classified already."""
+        """Return the index, the topology value and the number of pods for each constraint that counts the node.
+        classified: whether the node's label sets are classified already."""
         labels = node.labels
         if self.requires_all and not labels.keys() >= self._keys:
             return []
@@ -187,7 +186,7 @@ class Spread:
         for node in [snapshot.nodes[name] for name in delta.reset if name in snapshot.nodes]:
             for counter in self._counters:
                 counter.classify(node.usage.label_sets)
-        # Most constraints of a pod have the same selector, and so one counter.
+        # Most constraints of a pod have the same selector, so they share a counter.
         counters = dict.fromkeys(self._counters)
         return delta.reset.union(
             *(
@@ -243,8 +242,8 @@ class DomainCounts:
         return cls(constraint, self_match, pods, nodes, levels, full)
 
     def changed(self, pods: Mapping[str, int], nodes: Mapping[str, int]) -> DomainCounts:
-        """Return the counts with these numbers added. A domain without nodes is removed. Domains that are not in the
-        numbers are checked only if the limit changes."""
+        """Return the counts with these numbers added. A domain without nodes is removed. Other domains are checked only
+        if the limit changes."""
         all_nodes, all_pods, levels = self.nodes, dict(self.pods), dict(self.levels)
         if any(nodes.values()):
             all_nodes = {**all_nodes, **{value: all_nodes.get(value, 0) + number for value, number in nodes.items()}}
@@ -267,9 +266,9 @@ class DomainCounts:
         return DomainCounts(self.constraint, self.self_match, all_pods, all_nodes, levels, full)
 
     def is_full(self, value: str, extra: Mapping[str, int]) -> bool:
-        """Return whether the domain is full. extra: changes of the numbers of pods by preemption."""
+        """Return whether the domain is full. extra: the changes of the numbers of pods in a dry run."""
         numbers = [self.pods[key] + extra[key] for key in extra if key in self.pods]
-        # Read one more of the smallest domains than there are changed domains: at least one of these is unchanged.
+        # Read the smallest domains, one more than there are changed domains: at least one of them is unchanged.
         unchanged = (number for number, key in self._least(len(extra) + 1) if key not in extra)
         least = min((*numbers, *unchanged), default=0)
         limit = _limit(self.constraint, self.self_match, len(self.pods), least)
@@ -283,7 +282,7 @@ class DomainCounts:
 
 
 def _limit(constraint: Constraint, self_match: int, domains: int, least: int) -> int:
-    """Return the number of pods up to which a domain allows one more pod. least: the number of pods in the smallest
+    """Return the maximum number of pods in a domain that allows one more pod. least: the number of pods in the smallest
     domain."""
     if domains < constraint.min_domains:
         least = 0
