@@ -1,10 +1,7 @@
 """The console's paths.
 
-| path | response |
-|---|---|
-| `/` and the page's files | the page; it does not have data or need a session |
-| `POST /session` | a session for the token |
-| `/api/…` | data as JSON; needs the session |
+| path | response | |---|---| | `/` and the page's files | the page, without data, so a session is not needed | | `POST
+/session` | a session for the token | | `/api/…` | data as JSON; needs the session |
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The decisions of a deployed stack, from the records in its cache table. The list may be incomplete. Functions record
-only some calls, and the table stores the records by pod. Each read queries only some pods: in turn those that wait, and
-those that started last.
+only some calls, and the table stores the records by pod. Each read queries only some of the waiting pods and of those
+that started last, in turn.
 """
 
 from __future__ import annotations
