@@ -87,8 +87,8 @@ def apply_configuration(
 
 def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, options: ApplyOptions) -> bool:
     """Return whether the document ends counting. Request a rebuild if counting begins again, because pods that were
-    bound meanwhile are missing from the ledger. Raises ClickException if the ledger counts, and the document would stop
-    counting.
+    bound meanwhile are missing from the ledger. Raises ClickException if the document would end counting without
+    --stop-counting.
     """
     from berth.ledger.nodes.table import Marker, MarkerState
 
