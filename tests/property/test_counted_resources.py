@@ -51,7 +51,7 @@ def rooms(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, int]]:
 
 
 @given(found=countings, asked=demands, room=rooms())
-def test_chooses_pools_with_enough_room(
+def test_chooses_pools_with_enough_room_if_there_are_any(
     found: Counting, asked: tuple[Demand, ...], room: tuple[dict[str, int], dict[str, int]]
 ) -> None:
     capacity, free = room

@@ -109,7 +109,7 @@ def test_details_include_every_node() -> None:
     assert {each["node"]: each["score"] for each in scored["scores"]}["b"] > 0
 
 
-def test_summary_includes_every_field_the_page_filters_by() -> None:
+def test_summary_includes_every_field_that_the_page_filters_by() -> None:
     """Pod, verb, reason, plugin, and nodes: of one that many nodes share the first ones."""
     deciding = Deciding(nodes=[labelled("a", "10"), *MANY])
     deciding.decide("p")

@@ -34,7 +34,7 @@ OUTPUTS = {
 STACK = DeployedStack("berth", None, {"Profile": "full", "WatcherMode": "external"}, OUTPUTS)
 
 
-def test_settings_come_from_the_stack() -> None:
+def test_settings_are_read_from_the_stack() -> None:
     found = watcher_settings(STACK, None)
     assert (found.cache_table, found.ledger_table) == ("berth-CacheTable-1", "berth-LedgerTable-1")
     assert (found.http_timeout, deployed(found.configuration).profile) == (10.0, "full")

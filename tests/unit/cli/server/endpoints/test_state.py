@@ -93,7 +93,7 @@ def test_lists_users_without_tokens_and_pods() -> None:
         pytest.param(USERS, {}, id="a dump"),
     ],
 )
-def test_document_is_empty_without_a_source(route: str, empty: object) -> None:
+def test_document_is_empty_if_its_source_does_not_exist(route: str, empty: object) -> None:
     assert answer(route) == (200, empty)
 
 
