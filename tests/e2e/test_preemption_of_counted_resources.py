@@ -83,7 +83,7 @@ def scenario(licences: BerthServe, cluster: Cluster) -> Scenario:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_adds_a_victim_that_uses_the_counted_resource(
+def test_preempt_adds_a_victim_that_uses_the_counted_resource(
     mode: Mode, licences: BerthServe, cluster: Cluster, scenario: Scenario, run_scheduler: RunScheduler
 ) -> None:
     expected = simulate(cluster, scenario.pod.name, document=DOCUMENT)

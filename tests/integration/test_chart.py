@@ -135,7 +135,7 @@ def policies(values: Values) -> dict[str, str]:
     }
 
 
-def test_policies_contain_the_lists_from_the_values() -> None:
+def test_admission_policies_contain_the_lists_from_the_values() -> None:
     found = policies(
         {
             "admission": {

@@ -171,7 +171,7 @@ class Versions:
         raise click.ClickException(f"there is no version {number}; kept are: {kept}; see berth config history")
 
     def previous(self) -> AppliedVersion:
-        """Return the newest version before the one in force that has a different document. Raises ClickException."""
+        """Return the newest earlier version whose document differs from the one in force. Raises ClickException."""
         for each in self.kept:
             if each.version < self.newest and each.document != self.document:
                 return each

@@ -152,7 +152,7 @@ def test_places_a_gang_on_an_empty_cluster(start: Start, cluster: Cluster, figur
     figures.at_most("Karpenter: a gang of 8 on an empty cluster", time.monotonic() - began, PLACED_SECONDS)
 
 
-def test_places_a_gang_once_the_last_node_has_joined(start: Start, cluster: Cluster) -> None:
+def test_places_a_gang_only_after_its_last_node_has_joined(start: Start, cluster: Cluster) -> None:
     """A limit of the pool stops Karpenter at four nodes of 4 cpus."""
     karpenter = start(GANGS)
     [pool] = printed(GANGS)

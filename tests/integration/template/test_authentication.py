@@ -168,5 +168,7 @@ def test_throttling_allows_more_calls_than_a_scheduler_makes(either: Deployment)
 
 
 @pytest.mark.parametrize(("mode", "prefix"), [("basic", "${Api.ApiEndpoint}"), ("mtls", "https://${DomainName}")])
-def test_url_prefix_is_the_address_of_the_mode(template: dict[str, Any], mode: str, prefix: str) -> None:
+def test_url_prefix_output_is_the_address_of_the_authentication_mode(
+    template: dict[str, Any], mode: str, prefix: str
+) -> None:
     assert Deployment(template, Authentication=mode).outputs()["UrlPrefix"] == {"Fn::Sub": f"{prefix}/scheduler"}

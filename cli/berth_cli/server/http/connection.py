@@ -88,7 +88,7 @@ class Connection:
             self._closed(self)
 
     def _receive(self) -> None:
-        """Read and parse what has arrived, and answer each complete request. Raises _Closed if nothing more arrives."""
+        """Read and parse received bytes, and answer each complete request. Raises _Closed at their end."""
         self._received, self._pipelined = self._socket.recv_into(self._buffer), 0
         if self._interruption is not None and self.phase is not Phase.IDLE:
             self._refuse(*self._interruption)

@@ -114,8 +114,8 @@ class TrimmedCacheTable(InMemoryCacheTable):
 
 
 class InMemoryConfigurationStore(ConfigurationStore):
-    """A configuration store in memory. Thread-safe. It has only one copy, because parts of memory are not lost
-    separately."""
+    """A configuration store in memory. Thread-safe. Keeps only one copy of a document, because parts of memory are not
+    lost separately."""
 
     def __init__(self, item: InMemoryItem) -> None:
         """Prepare an empty store. `item`: the head."""

@@ -89,7 +89,7 @@ def test_calls_of_doctor_are_not_listed_as_decisions() -> None:
     assert (found["count"], [each["name"] for each in found["decisions"]]) == (1, ["p"])
 
 
-def test_numbers_stay_the_same_when_old_decisions_are_dropped() -> None:
+def test_decision_numbers_stay_the_same_when_old_decisions_are_dropped() -> None:
     deciding = Deciding(most=2)
     deciding.decide("p", "q")
     assert deciding.numbers == [(1, "p"), (2, "q")]
@@ -97,7 +97,7 @@ def test_numbers_stay_the_same_when_old_decisions_are_dropped() -> None:
     assert deciding.numbers == [(2, "q"), (3, "r")]
 
 
-def test_details_include_every_node() -> None:
+def test_details_of_a_decision_include_every_node() -> None:
     deciding = Deciding()
     deciding.decide("p")
     deciding.decide("p", verb="prioritize")
