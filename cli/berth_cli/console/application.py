@@ -1,7 +1,10 @@
 """The console's paths.
 
-| path | response | |---|---| | `/` and the page's files | the page, without data, so a session is not needed | | `POST
-/session` | a session for the token | | `/api/…` | data as JSON; needs the session |
+| path | response |
+|---|---|
+| `/` and the page's files | the page, without data; a session is not needed |
+| `POST /session` | a session for the token |
+| `/api/…` | data as JSON; needs the session |
 """
 
 from __future__ import annotations

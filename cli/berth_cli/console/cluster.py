@@ -182,7 +182,7 @@ class NodeCacheSource(ClusterSource):
         look_seconds: float = LOOK_SECONDS,
         replacements: NodeCacheReader[Mapping[tuple[str, str], Object]] | None = None,
     ) -> None:
-        """`closed`: when set, ends the wait for the next read. `replacements`: None if they are not needed."""
+        """Prepare the reads. `closed`: ends the wait for the next read. `replacements`: None if they are not needed."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
         self._closed, self._look_seconds, self._replacements = closed, look_seconds, replacements
         self._last: ObservedCluster | None = None

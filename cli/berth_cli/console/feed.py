@@ -22,8 +22,8 @@ from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
 
 
 def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
-    """Convert a node to JSON. `amounts`: allocatable and requested by resource, cpu in thousandths. Those of a counted
-    resource are sums over its devices, and replace the node's resource of the same name."""
+    """Convert a node to JSON. `amounts`: the allocatable and the requested amount by resource, cpu in thousandths. A
+    counted resource has sums over its devices, in place of the node's resource of that name."""
     requested = node.usage.requested
     amounts = {name: (amount, requested.get(name, 0)) for name, amount in node.allocatable.items()}
     amounts[PODS] = node.allowed_pods, len(node.pods)

@@ -93,8 +93,8 @@ class Gateway:
         self._calls, self._large_calls = BoundedSemaphore(MAX_CALLS), BoundedSemaphore(MAX_LARGE_CALLS)
 
     def begin(self, request: Request) -> Response | None:
-        """Refuse a request with an unknown route or a bad header. Record its arrival, when the scheduler's httpTimeout
-        begins."""
+        """Refuse a request with an unknown route or a bad header. Record the time of its arrival, at which the
+        scheduler's httpTimeout begins."""
         request.arrived_at = self._wall()
         if request.route not in self.handlers:
             error = f"Berth has no route {request.route}; its routes: {', '.join(sorted(self.handlers))}"

@@ -116,8 +116,8 @@ def start(
     """Load all functions with this store or, without one, a new store in memory.
 
     `cluster`: the BERTH_ variables of the cluster; `binder`: other values for bind. `allow_list`: the functions check
-    the client certificate; without it callers are not authenticated. `check`: checks requests in the gateway; by
-    default, only IP addresses and localhost as Host. `decisions_file`: used if the configuration enables it.
+    the client certificate; without it callers are not authenticated. `check`: the gateway's check of requests; by
+    default, Host must be an IP address or localhost. `decisions_file`: used if the configuration enables it.
     `recording`: receives all decisions. `http_timeout`: the scheduler's httpTimeout in seconds; None means 5.
     `scheduler_names`: bind refuses the pods of other schedulers. `problems`: collects the problems.
     """
