@@ -32,7 +32,7 @@ STARTED_PODS = 100
 """The number of pods on nodes to query: first pods that have not started, then the pods that started last."""
 
 MAX_OF_A_POD = 20
-"""The maximum number of records per pod: a waiting pod has one for each attempt of a week."""
+"""The maximum number of records per pod: a waiting pod has one for each attempt of the last week."""
 
 MAX_KEPT = 1000
 
