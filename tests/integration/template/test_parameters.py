@@ -190,7 +190,7 @@ def test_functions_do_not_time_out_before_the_scheduler(template: dict[str, Any]
     assert found["AuthorizerFunction"]["Timeout"] >= min(seconds, AUTHORIZER_SECONDS)
 
 
-def test_lambda_writes_system_log_lines_only_with_detailed_metrics(template: dict[str, Any]) -> None:
+def test_system_log_level_is_info_only_with_detailed_metrics(template: dict[str, Any]) -> None:
     for detailed, level in (("false", "WARN"), ("true", "INFO")):
         logging = Deployment(template, DetailedMetrics=detailed).value(template["Globals"]["Function"]["LoggingConfig"])
         assert logging == {

@@ -91,7 +91,7 @@ WRITES = {f"dynamodb:{action}" for action in ("PutItem", "UpdateItem", "DeleteIt
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_role_may_read_but_not_write_the_allow_list(function: str) -> None:
+def test_roles_never_write_the_allow_list_and_only_some_may_read_it(function: str) -> None:
     """Whoever can publish nodes and pods must not be able to admit a caller."""
     of_allow_list = [each for each in GRANTS[function] if ALLOW_LIST in each.keys or not each.keys]
     writes = [each for each in of_allow_list if each.resource == str(CACHE) and each.actions & WRITES]

@@ -88,7 +88,7 @@ def test_process_may_write_metrics_of_one_namespace_and_describe_one_stack() -> 
     assert described.endswith(":stack/${AWS::StackName}/*")
 
 
-def test_dashboard_is_identical_with_and_without_the_function() -> None:
+def test_dashboard_lists_the_watcher_function_only_if_it_exists() -> None:
     [dashboard] = of_type(read_template(), "AWS::CloudWatch::Dashboard").values()
     _, variables = dashboard["DashboardBody"]["Fn::Sub"]
     watcher = {"Fn::If": ["HasWatcherFunction", {"Ref": "WatcherFunction"}, {"Ref": "AWS::NoValue"}]}
