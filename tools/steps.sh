@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# tools/steps.sh change | nightly: makes the targets in .ci/change or .ci/nightly, some beside each other, and prints a
-# table of results and times. `change` ends at the first failure and prints the output of the step; `nightly` goes on.
+# tools/steps.sh change | nightly: makes the targets in .ci/change or .ci/nightly, some in parallel, and prints a table
+# of results and times. `change` ends at the first failure and prints the output of the step; `nightly` goes on.
 # Everything that a step prints is in .build/steps/STEP.log. CONTINUE=1 leaves out what has passed at this commit.
 set -uo pipefail
 set -f # a * in a step is for its target
 cd "$(dirname "$0")/.."
 
 lane=${1:?change or nightly}
-# A lane's build is not deployed: without the runtime's Python it does not contain byte-code.
+# These builds are not deployed, so without the runtime's Python they do not contain byte-code.
 python3.13 -c '' 2>/dev/null || export BERTH_BYTECODE_PYTHON=
 logs=.build/steps results=.build/steps/results
 passed=.build/$lane/$(git rev-parse HEAD)

@@ -38,14 +38,14 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class _Terminated(KeyboardInterrupt):
-    """Raised on SIGTERM, which ends a command like Ctrl-C, and on SIGHUP."""
+    """Raised on SIGTERM and SIGHUP, which end a command as Ctrl-C does."""
 
 
 def _end_by_signals() -> None:
     """Make SIGTERM and SIGHUP raise an exception, so that a command releases its resources. By default they end the
     process at once. Signals that the parent ignores stay ignored: nohup ignores SIGHUP."""
     if threading.current_thread() is not threading.main_thread():
-        return  # Python rejects handlers there
+        return  # Python sets signal handlers only in the main thread
     handlers = {"SIGTERM": _terminate, "SIGHUP": lambda *_: signal.raise_signal(signal.SIGTERM)}
     for name, handler in handlers.items():
         number = getattr(signal, name, None)  # Windows does not have SIGHUP
@@ -59,7 +59,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
-        """Report errors that can end any command: Ctrl-C, a file, a custom plugin. click handles a closed pipe."""
+        """Report Ctrl-C, an unusable file and a failed custom plugin, for any command. click handles a closed pipe."""
         _end_by_signals()
         try:
             return super().invoke(ctx)

@@ -269,7 +269,7 @@ def target(control_plane: ControlPlane) -> Iterator[Target]:
 
 
 @pytest.mark.parametrize(("who", "action", "refusal"), [*UPDATES, *NEW_PODS, *ON_NODES, *BINDINGS])
-def test_policies_reject_forbidden_requests_and_allow_all_others(
+def test_admission_policies_reject_forbidden_requests_and_allow_all_others(
     control_plane: ControlPlane, target: Target, who: Impersonated, action: Action, refusal: str | None
 ) -> None:
     api = KubernetesApi(control_plane.credentials(), who)
@@ -287,7 +287,7 @@ def _annotations(control_plane: ControlPlane, pod: str) -> object:
     return KubernetesApi(control_plane.credentials()).get(f"{_pods()}/{pod}")["metadata"]["annotations"]
 
 
-def test_policies_use_the_names_of_the_example_configuration() -> None:
+def test_admission_policies_use_the_names_of_the_example_configuration() -> None:
     resources = [
         ManagedResource.model_validate(each)
         for each in yaml.safe_load(CONFIGURATION.read_text())["managedResources"]
@@ -297,7 +297,7 @@ def test_policies_use_the_names_of_the_example_configuration() -> None:
     assert yaml.safe_load(counted) == [name for resource in resources for name in resource.names]
 
 
-def test_berth_counts_binds_and_confirms_its_pods_under_all_policies(
+def test_berth_reserves_binds_and_confirms_its_pods_under_all_policies(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     file = tmp_path / "ledger.json"

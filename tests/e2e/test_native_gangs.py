@@ -69,7 +69,7 @@ def test_feasible_native_gang_is_bound_completely(
     figures.at_most(f"native gang of {SIZE}: after its last member", seconds, GANG_SECONDS[SIZE] + BACK_OFF_SECONDS)
 
 
-def test_native_gang_short_of_licences_is_never_reported_as_scheduled(
+def test_native_gang_that_lacks_licences_is_never_reported_as_scheduled(
     control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
 ) -> None:
     """The group that Kubernetes alone binds in part (G3)."""

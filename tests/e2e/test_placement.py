@@ -17,7 +17,7 @@ both_modes = pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.core
 @pytest.mark.core_on_stack
 @both_modes
-def test_places_pod_on_highest_label(
+def test_places_pod_on_the_node_with_the_highest_label_value(
     mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     # Without Berth the scheduler spreads load and chooses one of the large nodes.

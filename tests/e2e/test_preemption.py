@@ -52,7 +52,7 @@ def test_evicts_only_lowest_priority_victims(
     assert cluster.wait_until_assigned(pod) == node
 
 
-def test_preempts_only_on_nodes_that_lack_cpu(
+def test_preempts_only_on_the_node_that_berth_does_not_reject(
     cluster: Cluster, classes: PriorityClasses, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """The nodes that Berth rejects have free cpu and pods of lower priority."""

@@ -83,7 +83,7 @@ def scenario(licences: BerthServe, cluster: Cluster) -> Scenario:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_adds_a_victim_that_uses_the_counted_resource(
+def test_preempt_adds_a_victim_that_uses_the_counted_resource(
     mode: Mode, licences: BerthServe, cluster: Cluster, scenario: Scenario, run_scheduler: RunScheduler
 ) -> None:
     expected = simulate(cluster, scenario.pod.name, document=DOCUMENT)
@@ -137,7 +137,7 @@ def holder(licences: BerthServe, cluster: Cluster) -> SeatHolder:
         pytest.param("1", True, id="the pod lacks a seat and cpu"),
     ],
 )
-def test_evicts_a_pod_with_a_seat_only_if_the_scheduler_proposes_that(
+def test_evicts_the_holder_of_a_seat_only_if_cpu_is_missing_too(
     cpu: str, evicts: bool, licences: BerthServe, cluster: Cluster, holder: SeatHolder, run_scheduler: RunScheduler
 ) -> None:
     run_scheduler(filter_bind_preempt(licences.url_prefix))

@@ -54,7 +54,7 @@ def test_touch_invalidates_earlier_bindings_of_the_pod(api: ApiServer, cluster: 
     assert bound.node == node
 
 
-def test_touch_does_not_create_a_pod(api: ApiServer) -> None:
+def test_touch_of_a_missing_pod_does_not_create_it(api: ApiServer) -> None:
     pods, key = KubernetesReservedPods(api, time.time), PodKey("default", "absent", "uid")
     assert pods.find(key) == PodNotFound()
     assert pods.touch(key, "1") == PodNotFound()

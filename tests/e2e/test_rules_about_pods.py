@@ -152,7 +152,7 @@ def test_burst_breaks_rules_if_the_scheduler_binds(berth: Extender, control_plan
 
 
 @pytest.mark.parametrize("berth", KINDS, indirect=True)
-def test_scores_count_a_pod_once_its_bind_has_begun(berth: Extender, control_plane: ControlPlane) -> None:
+def test_scores_count_a_pod_from_the_beginning_of_its_bind(berth: Extender, control_plane: ControlPlane) -> None:
     """A score is not evaluated again in bind: the next pod's score must know the pod that the scheduler binds."""
     api = KubernetesApi(control_plane.credentials())
     zones = {f"soft-{number}": f"zone-{number % 3}" for number in range(6)}

@@ -18,7 +18,9 @@ both_modes = pytest.mark.parametrize("mode", list(Mode))
 
 
 @both_modes
-def test_pod_is_placed_without_an_ignorable_extender(mode: Mode, cluster: Cluster, run_scheduler: RunScheduler) -> None:
+def test_pod_is_placed_while_an_ignorable_extender_is_unavailable(
+    mode: Mode, cluster: Cluster, run_scheduler: RunScheduler
+) -> None:
     node = cluster.create_node("unlabelled")
     url_prefix = f"http://{HOST}:{free_port()}/scheduler"
     run_scheduler(replace(filter_prioritize_bind(url_prefix, mode=mode), ignorable=True))

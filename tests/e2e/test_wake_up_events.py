@@ -241,7 +241,7 @@ def test_waiting_pod_is_placed_soon_after_a_change_that_helps_it(
 
 
 @pytest.mark.core
-def test_pod_is_placed_after_another_pod_was_bound_and_deleted_at_once(
+def test_pod_is_placed_after_another_pod_was_bound_and_immediately_ended(
     scene: Scene, target: Target, figures: Figures
 ) -> None:
     """Between two publications: the cache has never shown the other pod on the node."""
@@ -320,7 +320,7 @@ def test_waiting_gang_is_placed_soon_after_a_change_that_helps_it(
     figures.at_most(f"{target.where}: gang, {kind}", seconds, target.gang_seconds)
 
 
-def test_watcher_events_do_not_wake_a_pod_whose_preemption_was_refused(scene: Scene, target: Target) -> None:
+def test_wake_up_object_does_not_wake_a_pod_whose_preemption_was_rejected(scene: Scene, target: Target) -> None:
     """In its last attempt no extender refused it, only NodeResourcesFit: that waits for the end of a pod. The last step
     shows what would wake it: the end of a nomination, which is `patch` on pods/status."""
     high, higher = (scene.cluster.create_priority_class(name, value) for name, value in (("high", 10), ("higher", 20)))

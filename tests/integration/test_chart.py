@@ -135,7 +135,7 @@ def policies(values: Values) -> dict[str, str]:
     }
 
 
-def test_policies_contain_the_lists_from_the_values() -> None:
+def test_admission_policies_contain_the_lists_from_the_values() -> None:
     found = policies(
         {
             "admission": {
@@ -156,7 +156,7 @@ def test_policies_contain_the_lists_from_the_values() -> None:
     assert "example.com/licence" not in text
 
 
-def test_policies_allow_the_sidecars_user() -> None:
+def test_admission_policies_name_the_user_of_the_sidecar() -> None:
     found = policies(
         {
             "sidecar": {"enabled": True, "image": IMAGE, "name": "placer"},
@@ -229,7 +229,7 @@ IMAGE_VOLUME = (
     ("plugins", "volume", "path"),
     [pytest.param(*CONFIG_MAP, id="a ConfigMap"), pytest.param(*IMAGE_VOLUME, id="an image")],
 )
-def test_custom_plugins_are_mounted_where_the_command_looks_for_them(
+def test_custom_plugins_are_mounted_at_the_path_of_the_plugins_option(
     values: Values,
     part: str,
     deployment: str,

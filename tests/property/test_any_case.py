@@ -32,7 +32,7 @@ def request(verb: str, nodes: list[dict[str, Any]], pods: list[dict[str, Any]], 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt"])
 @given(data=st.data(), whole=cases, in_full=st.booleans())
-def test_verbs_with_full_profile_handle_any_cluster(
+def test_verbs_with_the_full_profile_handle_any_cluster(
     verb: str, data: st.DataObject, whole: dict[str, Any], *, in_full: bool
 ) -> None:
     objects = whole["objects"]

@@ -106,5 +106,7 @@ def test_response_to_any_bytes_has_the_contract_form(handlers: Handlers, verb: s
 
 @pytest.mark.parametrize("verb", VERBS)
 @given(event=events)
-def test_response_to_any_event_has_contract_form(handlers: Handlers, verb: str, event: Mapping[str, object]) -> None:
+def test_response_to_any_event_has_the_contract_form(
+    handlers: Handlers, verb: str, event: Mapping[str, object]
+) -> None:
     holds_the_contract(handlers, verb, event)

@@ -51,7 +51,7 @@ def rooms(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, int]]:
 
 
 @given(found=countings, asked=demands, room=rooms())
-def test_chooses_pools_with_enough_room(
+def test_chooses_pools_with_enough_room_if_there_are_any(
     found: Counting, asked: tuple[Demand, ...], room: tuple[dict[str, int], dict[str, int]]
 ) -> None:
     capacity, free = room
@@ -74,7 +74,7 @@ def test_chooses_pools_with_enough_room(
 
 
 @given(found=countings, node=st.tuples(st.integers(0, 8), sizes), asked=st.lists(demands, max_size=25))
-def test_pods_placed_one_by_one_never_exceed_the_node(
+def test_pods_placed_one_by_one_never_exceed_the_capacity_of_the_node(
     found: Counting, node: tuple[int, list[int]], asked: list[tuple[Demand, ...]]
 ) -> None:
     """Each is bound with its annotations, and what it holds is read back from these."""
@@ -103,7 +103,7 @@ def _requests(asked: tuple[Demand, ...]) -> dict[str, str]:
     room=rooms(),
     pods=st.lists(st.tuples(demands, st.none() | st.integers(0, 9), st.booleans()), max_size=8),
 )
-def test_counts_pods_of_other_binders_fully_in_any_order(
+def test_counts_whole_request_of_pods_that_other_binders_placed_in_any_order(
     found: Counting,
     room: tuple[dict[str, int], dict[str, int]],
     pods: list[tuple[tuple[Demand, ...], int | None, bool]],

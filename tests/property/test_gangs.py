@@ -148,7 +148,7 @@ def first(found: Mapping[str, list[str]]) -> dict[str, str]:
 
 @settings(max_examples=150)
 @given(st.sampled_from(POLICIES), cases(), st.data())
-def test_any_choice_among_the_passed_nodes_is_valid(policy: Policy, case: Case, data: st.DataObject) -> None:
+def test_any_choice_among_the_passing_nodes_is_valid(policy: Policy, case: Case, data: st.DataObject) -> None:
     found = planned(policy, case, case.snapshot)
     assert is_valid(policy, case, first(found))
     chosen = {uid: data.draw(st.sampled_from(names)) for uid, names in found.items()}

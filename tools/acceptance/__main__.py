@@ -234,7 +234,7 @@ def _place(options: Options, folder: Path) -> list[str]:
 
 
 def _place_gang(options: Options, folder: Path) -> list[str]:
-    """Place a gang: its last member in bind commits all members in one transaction, with bind's role."""
+    """Place a gang. The bind call of its last member commits all members in one transaction, with bind's role."""
     document = {"apiVersion": "berth.dev/v1alpha1", "kind": "BerthConfiguration", "profile": options.values["Profile"]}
     (folder / "gangs.yaml").write_text(json.dumps(document | {"gangs": {"enabled": True}}))
     _succeed("config", "apply", str(folder / "gangs.yaml"), "--stack", options.stack)
@@ -271,7 +271,7 @@ def _redeploy(options: Options, account: Account, folder: Path) -> list[str]:
 
 
 def _alarm(options: Options, account: Account, folder: Path) -> list[str]:
-    """Stop the scheduler, and wait until PodsUndecided notices a pod that waits."""
+    """Stop the scheduler, and wait until the alarm of PodsUndecided fires for a waiting pod."""
     with _placing(options, folder) as placement:
         placement.scheduler.stop()
         placement.create("waits")

@@ -38,7 +38,7 @@ def allow(stack: DeployedStack, kubeconfig: Path | None) -> list[str]:
 
 
 def remove(stack: DeployedStack) -> list[str]:
-    """Delete both entries. The groups' roles stay: without an entry, the groups have no members."""
+    """Delete both entries. The groups' roles stay: without an entry, the groups are empty."""
     cluster = stack.parameters.get(CLUSTER, "").partition(",")[0]
     if not cluster:
         return []

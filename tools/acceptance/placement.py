@@ -32,7 +32,7 @@ def scheduler_command(given: str | None) -> list[str]:
 
 
 def scheduler_configuration(document: Mapping[str, Any], kubeconfig: Path) -> dict[str, Any]:
-    """Change the output of `berth scheduler-config` for a scheduler with its own name on this machine."""
+    """Change the output of `berth scheduler-config` for a scheduler SCHEDULER_NAME on this machine."""
     changed: dict[str, Any] = json.loads(json.dumps(document))
     changed["leaderElection"] = {"leaderElect": False}
     changed["clientConnection"] = {"kubeconfig": str(kubeconfig)}
@@ -83,7 +83,7 @@ class Placement:
 def placing(
     command: Sequence[str], configuration: Mapping[str, Any], kubeconfig: Path, folder: Path
 ) -> Iterator[Placement]:
-    """Run the scheduler until the block ends, and delete what was created. Raises StepFailed."""
+    """Run the scheduler until the block ends, then delete the namespace with its pods. Raises StepFailed."""
     if shutil.which(command[0]) is None:
         raise StepFailed(f"{command[0]} is not there; name it with SCHEDULER=")
     api = ApiServer(kubeconfigs.from_file(kubeconfig), time.monotonic)

@@ -39,7 +39,7 @@ class Result(StrEnum):
 
 
 class StepFailed(Exception):
-    """The step failed. The message states the cause and the remedy. `lines`: more for the report, in Markdown."""
+    """The step failed. The message states the cause and the remedy. `lines`: further lines of the report."""
 
     def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -115,7 +115,7 @@ def _verdict(ended: Sequence[Ended]) -> str:
 
 
 def private_values(parameters: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the names of the parameters whose values are not published, by value and by each part of a list."""
+    """Map each value that is not published to the parameter's name. For a list, also map each item."""
     given = {name: value for name, value in parameters.items() if name.startswith(PRIVATE) and value}
     return {part: name for name, value in given.items() for part in (value, *filter(None, value.split(",")))}
 

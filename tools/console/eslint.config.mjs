@@ -55,7 +55,7 @@ export default [
       'object-shorthand': 'error',
       'prefer-const': 'error',
       'prefer-template': 'error',
-      // Code and markup from texts: the browser refuses it, too (see application.py).
+      // Code and markup from texts, which the browser refuses, too (see application.py).
       'no-eval': 'error',
       'no-implied-eval': 'error',
       'no-new-func': 'error',

@@ -63,7 +63,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def _in_repository(uri: str) -> str:
-    """Return the path in the repository of a page of the site."""
+    """Return the repository path of a page of the site."""
     return uri.removeprefix(f"{COPIES}/") if uri.startswith(f"{COPIES}/") else f"docs/{uri}"
 
 

@@ -1,4 +1,4 @@
-// Command kubectl is upstream's, for tests on machines that have none.
+// Command kubectl is the upstream command, for tests on machines without kubectl.
 package main
 
 import (

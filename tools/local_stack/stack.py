@@ -114,7 +114,7 @@ def deploy(
     defaults = {
         "Authentication": "basic",
         "Profile": PROFILE,
-        # The scheduler whose configuration is written is named default-scheduler.
+        # write_files writes the configuration of a scheduler with the name default-scheduler.
         "SchedulerNames": "berth-scheduler,default-scheduler",
         "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
         **machine.parameters,

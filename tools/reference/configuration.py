@@ -20,14 +20,14 @@ An invalid document is refused as a whole, with one line for each wrong field: a
 not a number), a key that occurs twice, more than one YAML document. The schema cannot check names that a document
 defines (`definitions`) or the arguments of your own plugins; `berth config check` checks them too."""
 
-PROFILES = """These profiles need no definition. `full` is for `berth simulate`. In a cluster, kube-scheduler has
-already applied these rules on fresher data before it asks Berth, and `full` checks neither volumes nor dynamic
+PROFILES = """You do not have to define these profiles. `full` is for `berth simulate`. In a cluster, kube-scheduler has
+already applied its rules on fresher data before it asks Berth, and `full` does not check volumes or dynamic
 resources."""
 
 PLUGINS = """`pluginConfig` is a list. Each entry has a `name` and `args`. Plugins of kube-scheduler have the names,
 rules and arguments of kube-scheduler 1.36 and KubeSchedulerConfiguration v1. NodePriorityLabel, ResourceSegregation,
 ManagedResources and NodeReady are Berth's own. Your own plugin has the name `berth_plugins.<module>:<Class>` and
-arguments that it defines ([Write a plugin](../how-to/custom-plugin.md)). These plugins take no arguments: {without}."""
+arguments that it defines ([Write a plugin](../how-to/custom-plugin.md)). Plugins without arguments: {without}."""
 
 
 SCHEMA: Schema = schema_document()

@@ -9,10 +9,10 @@ INTRODUCTION = """Berth is tested with these versions of Kubernetes. `make e2e` 
 (`KUBERNETES=1.34`), `make nightly` with all. `berth doctor` warns if a cluster has another version.
 
 The table shows the facts of the [extender contract](extender-contract.md) that depend on the scheduler.
-`python -m tests.scheduler_facts` measures them with the scheduler and the API server of the version, and an extender
-that answers at once, on two shared cores. So counts and times differ from run to run. `make e2e` measures them again
-and compares what they mean: whether a pod is retried without end, whether a change wakes it, whether the scheduler
-calls a verb."""
+`python -m tests.scheduler_facts` measures them with the scheduler and the API server of each version, and an extender
+that answers immediately, on two shared cores. So counts and times differ from run to run. `make e2e` repeats the
+measurement and compares only its meaning: whether a pod is retried endlessly, whether a change wakes it, whether the
+scheduler calls a verb."""
 
 ROWS = """
 15 | filter calls in 20 s: one pod, 20 nodes with lower-priority pods, all in `FailedNodes` | failed_nodes
@@ -24,8 +24,8 @@ ROWS = """
 43 | ms from a patch of the pod's own annotations | wake_up_by_own_annotation
 44 | filter calls a second: 30 rejected pods, and another pod's status changes 5 times a second | retry_storm
 25 | preempt calls for one pod that needs an eviction | preempt_calls
-10 | names in the first filter call of a pod with a nominated node, of 2 | nodes_asked_for_nominated_pod
-27 | preempt answers with a node and no victims | empty_victims
+10 | names, of 2 nodes, in the first filter call for a pod with a nominated node | nodes_asked_for_nominated_pod
+27 | preempt response that contains a node without victims | empty_victims
 46 | prioritize calls when one node is left | prioritize_of_one_node
 13 | pods of 10 that full mode places on the fuller of two nodes | placed_on_fuller_node
 """

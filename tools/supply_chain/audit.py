@@ -31,8 +31,8 @@ class Outcome(StrEnum):
 
 
 def judge(report: dict[str, Any]) -> tuple[Outcome, list[str]]:
-    """Return the outcome of a pip-audit report, and the reasons. A service without data knows none of the packages, but
-    pip-audit reports success. A service that knows some of the packages should know all.
+    """Return the outcome of a pip-audit report, and the reasons. pip-audit also reports success if it skips all
+    packages, because the service has no data, or some of them; these are separate outcomes here.
     """
     found, skipped = dict[str, None](), dict[str, None]()  # a package in two files counts once
     for each in report["dependencies"]:

@@ -23,7 +23,7 @@ from tools.supply_chain.audit import PROJECT
 UV = Path(sys.executable).with_name("uv")
 CYCLONEDX = PROJECT / ".tools" / "supply_chain" / "bin" / "cyclonedx-py"
 
-# The template's Runtime and its default Architecture.
+# uv's options for the template's Runtime and its default Architecture.
 LAMBDA = ("--python-platform", "aarch64-manylinux2014", "--python-version", "3.13")
 
 

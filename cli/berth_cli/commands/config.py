@@ -155,8 +155,8 @@ def apply(file: Path, options: ApplyOptions) -> None:
     if a function cannot load it, or if no node passes for any of these pods. After the ledger has counted resources, a
     document that does not count any needs --stop-counting.
 
-    The command returns when every verb uses the document. bind reads it up to 10 seconds late. A call that has begun
-    takes up to the httpTimeout, or, without --stack, 30 seconds. --no-wait returns earlier. The watcher reads the
+    The command waits until every verb uses the document: bind reads it within 10 seconds, and calls that have begun end
+    within the httpTimeout, or, without --stack, 30 seconds. With --no-wait it does not wait. The watcher reads the
     document within 15 seconds.
 
     Exit status: 0 applied, or tried with --dry-run; 1 the document is invalid or refused, or the stack or a table is
@@ -165,7 +165,7 @@ def apply(file: Path, options: ApplyOptions) -> None:
     options.check()
     loaded = load_document(file)
     name, configuration = display_name(file), loaded.configuration
-    # Without a stack, the servers that share the tables may keep records elsewhere.
+    # Without a stack, the tables belong to servers, which may have any destination for records.
     no_records = records_warnings(configuration, KEPT_ON_STACK if options.tables.stack else [*Decisions])
     _echo_warnings(name, loaded, (*configuration_warnings(configuration), *no_records))
     if configuration.counting.counts and options.stop_counting:
@@ -230,7 +230,7 @@ def history(tables: TableNames, output: str) -> None:
 def rollback(version: int | None, options: ApplyOptions) -> None:
     """Apply an earlier document again, as `berth config apply` does. It becomes the newest version.
 
-    The command returns when every verb uses the document, or, with --no-wait, when it is stored.
+    The command waits until every verb uses the document; with --no-wait only until the document is stored.
 
     Exit status: 0 applied, or tried with --dry-run; 1 the version is unknown, refused or unavailable; 2 usage error.
     """

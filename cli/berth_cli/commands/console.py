@@ -53,8 +53,8 @@ def console(
     With --kubeconfig the user needs the verbs list and watch on nodes, pods, namespaces, poddisruptionbudgets and
     priorityclasses, and for gangs on podgroups. Without --config, or with default spreading, the user also needs them
     on services, replicationcontrollers, replicasets and statefulsets. With --stack the caller needs to read the stack
-    and its cache table. Counted resources are shown as the configuration in use counts them: with --stack the one in
-    force, otherwise that of --config or --profile.
+    and its cache table. The configuration determines which resources are counted: with --stack the one in force,
+    otherwise the one that --config or --profile selects.
     """
     if sum(given is not None for given in (cluster, kubeconfig, stack)) != 1:
         raise click.UsageError("give one of --cluster DUMP, --kubeconfig FILE and --stack NAME")

@@ -76,7 +76,7 @@ def doctor(strict: bool, output: str, **given: Any) -> None:
     """Check an installation: one line per check, with a remedy for each problem.
 
     Many misconfigurations fail silently. Give as many options as you can: checks without input are reported as skipped.
-    Nothing is changed: the verbs are called for a pod that does not exist, and the cluster with dry runs.
+    Nothing is changed: the command calls the verbs for a pod that does not exist, and the API server with dry runs.
     """
     has_cluster, scheduler_configmap = given["kubeconfig"] is not None, given["scheduler_configmap"]
     if not any((given["scheduler_config"], scheduler_configmap, given["stack"], given["url"], has_cluster)):

@@ -59,8 +59,8 @@ def explain(
     """Explain why a pod is on its node, why it is pending, and what would place it.
 
     The pod is evaluated as if it had no node, by kube-scheduler's own plugins and by Berth's profile. If it fits on no
-    node, the output shows the smallest changes that would place it: a label, a taint, a lower request, pods to end, one
-    more node. Each change is first simulated with the real rules. The search takes at most 5 seconds.
+    node, the output shows the smallest changes that would place it: a label, a taint, a lower request, pods that end,
+    one more node. Each of them was simulated with the real rules. The search takes at most 5 seconds.
 
     With --kubeconfig the user needs the verb list on nodes, pods, namespaces, services, replicationcontrollers,
     replicasets, statefulsets, poddisruptionbudgets and priorityclasses, and for gangs on podgroups. The command does
@@ -68,9 +68,9 @@ def explain(
 
     With --url the output also shows the last attempts, and the default policy is the server's.
 
-    With --stack the cluster is the one that the verbs see, with the configuration in force, and the attempts are read
-    from the table (decisions: table). You need GetItem and Query on the cache table, and cloudformation:DescribeStacks.
-    With --stack and --kubeconfig, the cluster is the live one.
+    With --stack the command reads the cluster as the verbs see it, the configuration in force, and the attempts if the
+    configuration sets `decisions: table`. You need GetItem and Query on the cache table, and
+    cloudformation:DescribeStacks. With --stack and --kubeconfig, the cluster is the live one.
     """
     sources = Sources(cluster, kubeconfig, url, files, stack, region)
     if cluster and kubeconfig:

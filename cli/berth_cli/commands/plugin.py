@@ -51,11 +51,11 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
     """Check a custom plugin on a cluster.
 
     The check filters and scores the pods of the cluster, and variants of its pods and nodes with small changes. The
-    rules: the plugin raises no exception; results have the right type; scores are integers of 0 to 100; pods of one
-    `shape` get the same result; fields that `reads` omits make no difference; the same call returns the same result
-    each time; the plugin does no I/O and uses neither clock nor random numbers; an updated state gives the same results
-    as a new one; a rejected pod fits only after changes that are registered; a node takes at most 200 microseconds of
-    processor time.
+    rules: the plugin does not raise exceptions; results have the right type; scores are integers of 0 to 100; pods of
+    one `shape` get the same result; fields that `reads` omits do not matter; the same call returns the same result each
+    time; the plugin does not do I/O or use the clock or random numbers; an updated state gives the same results as a
+    new one; a rejected pod can fit only after a change that the plugin registers; a node takes at most 200 microseconds
+    of processor time.
 
     Exit status: 0 all rules hold; 1 a rule is broken, or the plugin does not exist; 2 usage error.
     """
@@ -97,7 +97,7 @@ def package(directory: Path, file: Path | None, architecture: str, python: str) 
 
     berth_plugins/__init__.py has a line such as __version__ = "1.0.0". A requirements.txt in DIR is installed as wheels
     for the stack's platform; every requirement needs a version and hashes. Packages that all functions of Berth include
-    are left out. The modules are imported once as a test, unless the dependencies are for another platform than this
+    are left out. The modules are imported once as a test, unless the dependencies are for a platform other than this
     machine's. The same input produces the same file. Publish it as a layer version, and deploy the stack with its ARN
     as PluginLayerArn.
 

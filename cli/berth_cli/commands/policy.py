@@ -117,12 +117,12 @@ def diff(
 ) -> None:
     """Show the differences in placement between the policies OLD and NEW.
 
-    Both policies place the same pods, as kube-scheduler with Berth would: by priority, each on the result of the
-    previous ones, from empty nodes. The output lists the pods that move or become pending, and the rule that is the
-    cause. Pods of DaemonSets, static pods and pods of other schedulers stay on their nodes.
+    Both policies place the same pods on empty nodes, as kube-scheduler with Berth would: one after another, by
+    priority. The output lists the pods that move or become pending, and the rule that is the cause. Pods of DaemonSets,
+    static pods and pods of other schedulers stay on their nodes.
 
     With --recording each recorded pod is evaluated on the state of its last attempt; --weight and --scheduler-name have
-    no effect. Decisions that OLD made are repeated, and must be the same: give one policy twice to check only that.
+    no effect. OLD's recorded decisions are repeated and must stay the same. To check only that, give a policy twice.
     """
     if (dump is None) == (recording is None):
         raise click.UsageError("give --dump FILE or --recording FILE")

@@ -43,8 +43,8 @@ def reservations() -> None:
 @state_options
 @output_option()
 def list_(source: StateSource, output: str) -> None:
-    """List the reservations: pod, node or floating pool, amount and reason; and the pod's claim, if it differs.
-    Then list the floating pools.
+    """List the reservations with their pod, node or floating pool, amount and reason, and with the pod's claim if it
+    differs. Then list the floating pools.
 
     The command reads the whole ledger table, and the node cache for the claims of pods; with --url the `berth serve`
     process reads them. Exit status: 0 success; 1 the table or server cannot be read; 2 usage error.

@@ -270,7 +270,7 @@ def scheduler_config(
 @dataclass(frozen=True, slots=True)
 class _Source:
     """The settings of the Berth that the scheduler calls. authentication: the stack's mode; empty if unknown. basic:
-    None if the password is not wanted. bound_schedulers: the schedulers whose pods bind binds."""
+    the user and the password; None if they are not wanted. bound_schedulers: the schedulers whose pods bind accepts."""
 
     configuration: BerthConfiguration
     address: str
@@ -311,7 +311,7 @@ def _source(
 
 
 def _image(file: Path) -> str:
-    """Return kube-scheduler's image of the cluster's version. Raises ClickException."""
+    """Return the kube-scheduler image for the version of the kubeconfig's cluster. Raises ClickException."""
     from berth.cluster.api_server import kubeconfig
     from berth.nodecache.feed.cluster import ClusterUnavailable
     from berth_cli.installation.doctor.cluster_access import ClusterAccess
@@ -336,6 +336,6 @@ def _material(files: TLSFiles) -> TLSMaterial:
 
 
 def _by_path(files: TLSFiles) -> Entry | None:
-    """Return `tlsConfig` with paths on the scheduler's machine; the files need not exist here."""
+    """Return `tlsConfig` with the given paths, which are on the scheduler's machine; None if no path is given."""
     named = {"certFile": files.certificate, "keyFile": files.key, "caFile": files.ca}
     return {name: str(path) for name, path in named.items() if path is not None} or None

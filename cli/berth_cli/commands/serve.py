@@ -123,9 +123,9 @@ Examples:
 def serve(**given: Any) -> None:
     """Run the extender on http://HOST:PORT/scheduler.
 
-    Handlers, routes and events are those of the deployed stack; the store is in this process unless --store names
-    another. Set the scheduler's urlPrefix to the printed address. Stop with Ctrl-C; the end of the program that reads
-    the output stops it, too. Exit status: 0 stopped, 1 cannot start, 2 usage error.
+    The handlers, routes and events are those of a deployed stack. The store is in this process unless --store names
+    another one. Set the scheduler's urlPrefix to the printed address. The server stops on Ctrl-C, or when the program
+    that reads its output ends. Exit status: 0 stopped, 1 cannot start, 2 usage error.
     """
     options = ServeOptions(**given)
     options.check()
@@ -271,8 +271,8 @@ def _followed(
     warnings: Callable[[BerthConfiguration], Iterable[object]],
     problems: Problems,
 ) -> Iterator[None]:
-    """Apply the configuration's file when it changes. Tables that servers share are changed by `berth config apply`
-    only."""
+    """Apply the configuration's file whenever it changes, until the block ends. Does not follow it if servers share the
+    tables: only `berth config apply` changes these."""
     from berth_cli.configuration.changed_file import ConfigurationFile, local_functions
     from berth_cli.server.store.embedded_store import EmbeddedStore
     from berth_cli.server.watcher_thread import watcher_thread

@@ -75,10 +75,10 @@ def simulate(
 ) -> None:
     """Place the pods of a cluster dump and explain each placement.
 
-    Pods are placed by priority, each on the result of the previous ones. kube-scheduler's own plugins always apply. Any
-    profile other than `full` is applied after these plugins, as an extender. A pod that does not fit on any node
-    preempts; its victims are removed at once. Volumes and dynamic resources are ignored. Warnings list the pods that
-    use them, and kinds that are missing from the dump. Without --pod the pending pods of the dump are placed.
+    Pods are placed one after another, by priority. kube-scheduler's own plugins always apply. Any profile other than
+    `full` is applied after these plugins, as an extender. A pod that does not fit on any node preempts; its victims are
+    removed at once. Volumes and dynamic resources are ignored. Warnings list the pods that use them, and kinds that are
+    missing from the dump. Without --pod the pending pods of the dump are placed.
 
     What-if options change the dump: --add-nodes with --like, and --drain. They can be combined and repeated. The output
     shows each pod before and after.

@@ -47,7 +47,7 @@ def watch(
     It takes part in the same leader election as the watcher function and runs the same code. Deploy the stack with
     WatcherMode external, so that the watcher function is not started. Several processes may run: one leads, and one
     waits to take over. SIGTERM, SIGHUP, Ctrl-C and the end of the program that reads the output release the lease. The
-    log is written to standard output: JSON in a pipe, readable on a terminal. examples/watcher-pod contains a
+    log goes to standard output, as JSON in a pipe and as readable lines on a terminal. examples/watcher-pod contains a
     Deployment.
     """
     if kubeconfig is not None and not kubeconfig.is_file():

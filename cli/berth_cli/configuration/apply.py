@@ -87,8 +87,8 @@ def apply_configuration(
 
 def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, options: ApplyOptions) -> bool:
     """Return whether the document ends counting. Request a rebuild if counting begins again, because pods that were
-    bound meanwhile are missing from the ledger. Raises ClickException if the ledger counts, and the document would stop
-    counting.
+    bound meanwhile are missing from the ledger. Raises ClickException if the document would end counting without
+    --stop-counting.
     """
     from berth.ledger.nodes.table import Marker, MarkerState
 
@@ -171,7 +171,7 @@ class Versions:
         raise click.ClickException(f"there is no version {number}; kept are: {kept}; see berth config history")
 
     def previous(self) -> AppliedVersion:
-        """Return the newest version before the one in force that has a different document. Raises ClickException."""
+        """Return the newest earlier version whose document differs from the one in force. Raises ClickException."""
         for each in self.kept:
             if each.version < self.newest and each.document != self.document:
                 return each

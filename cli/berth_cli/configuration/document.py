@@ -69,7 +69,7 @@ def parse_document(text: bytes) -> ValidDocument | list[FieldError]:
 
 
 def _path_of(cause: BaseException | None, configuration: BerthConfiguration) -> tuple[str | int, ...]:
-    """Return the field that names the failed plugin, in the first profile in use that enables the plugin."""
+    """Return the path of the failed plugin's name in the first profile in use that enables the plugin."""
     if not isinstance(cause, PluginFailed):
         return ()
     for profile in (configuration.profile, *configuration.profiles.values()):

@@ -66,7 +66,7 @@ def _field_error(detail: ErrorDetails, document: YAMLDocument) -> FieldError:
 
 
 def _unknown_field(path: list[str | int], document: object) -> str:
-    """Return where the field belongs, or the most similar field, and the fields that are allowed there."""
+    """Return a message with the field's right place, or the most similar name, and the allowed fields."""
     # Imported here: building the schema takes time.
     from berth_cli.configuration.schema import known_fields
 

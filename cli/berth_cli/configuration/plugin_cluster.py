@@ -22,7 +22,7 @@ _GPU = "nvidia.com/gpu"
 
 def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> tuple[Snapshot, Sequence[Pod]]:
     """Return the cluster of a dump, or a sample cluster, and the pods to place, which include the pods on nodes. For a
-    dump without pods, return the sample's pods. configuration: its plugin arguments are the label keys of the sample.
+    dump without pods, return the sample's pods. configuration: its plugin arguments become label keys of the sample.
     Raises InvalidInput.
     """
     keys = _label_keys(configuration)

@@ -44,8 +44,8 @@ _PLUGINS_ARE_LIVE = "a document in force that names plugins runs these, too: to 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
     """The result of a trial. errors: for each verb that cannot use the document, the cause. report: the report of the
-    first verb that evaluated pods. plugin_versions: the version of custom plugins of each other verb; empty if the
-    document does not use custom plugins.
+    first verb that evaluated pods. plugin_versions: the version of the custom plugins on each other verb; an empty text
+    if the document does not use any.
     """
 
     errors: Mapping[str, str]
@@ -54,7 +54,7 @@ class TrialResult:
 
     @property
     def plugin_version(self) -> str:
-        """The version that all verbs have."""
+        """The version of the custom plugins, which is the same on all verbs unless the document is refused."""
         return next(iter(self.plugin_versions.values()), "")
 
     @property
@@ -126,7 +126,7 @@ def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
 
 
 def verbs_of_aliases(aliases: Mapping[str, str]) -> Mapping[str, str]:
-    """Map each verb to its function's alias. aliases: by logical id, which SAM builds from those of both."""
+    """Map each verb to its function's alias. aliases: by logical id (function, then `Alias`)."""
     return {
         verb: physical_id
         for function, verb in VERB_FUNCTIONS.items()

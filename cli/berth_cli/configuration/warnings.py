@@ -62,7 +62,7 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
 def serve_warnings(
     configuration: BerthConfiguration, *, schedulers: Collection[str], has_file: bool, has_table: bool
 ) -> Iterator[object]:
-    """Return the warnings of `berth serve`. schedulers: the schedulers whose pods bind binds. has_file: whether the
+    """Return the warnings of `berth serve`. schedulers: the schedulers whose pods bind accepts. has_file: whether the
     server has a file for records of decisions. has_table: whether its tables are in DynamoDB."""
     yield from configuration_warnings(configuration)
     for name in configuration.profiles:

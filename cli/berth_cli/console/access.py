@@ -83,7 +83,7 @@ class Access:
         return None
 
     def session_refusal(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Check a request for data. Only data needs a session, not the page."""
+        """Check a request for data, which needs a session. The page itself does not need one."""
         key = _credential(headers)
         with self._lock:
             known = list(self._sessions)

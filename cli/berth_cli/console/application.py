@@ -2,7 +2,7 @@
 
 | path | response |
 |---|---|
-| `/` and the page's files | the page; it does not have data or need a session |
+| `/` and the page's files | the page, without data; a session is not needed |
 | `POST /session` | a session for the token |
 | `/api/…` | data as JSON; needs the session |
 """

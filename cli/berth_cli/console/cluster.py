@@ -54,7 +54,7 @@ class ObservedCluster:
 
     observed_at: the time until which it contains all changes, in seconds since the epoch. configured: the configuration
     in force. problem: why the cluster cannot be updated; empty if it can. pending: the pods without a node by namespace
-    and name, with the fields that only explanations read; empty for a node cache. replacements: as ReplacementsView.
+    and name, with the fields that only explanations read; empty for a node cache. replacements: see ReplacementsView.
     """
 
     snapshot: Snapshot
@@ -117,7 +117,7 @@ class FollowedCluster(ClusterSource):
         problem = next(iter(self._problems.values()), "")
         if observed_at is None:
             return NotRead(problem or LISTING)
-        # Kept until they are applied: if that fails, the next call tries again.
+        # Keep the changes until they are applied: if that fails, the next call tries again.
         self._changes += self._objects.take_changes()
         if self._changes:
             pods = {key: obj for resource, key, obj in self._changes if resource == PODS.key}
@@ -182,7 +182,7 @@ class NodeCacheSource(ClusterSource):
         look_seconds: float = LOOK_SECONDS,
         replacements: NodeCacheReader[Mapping[tuple[str, str], Object]] | None = None,
     ) -> None:
-        """`closed`: set by `close`, which ends the wait for the next read. `replacements`: None if it lacks them."""
+        """Prepare the reads. `closed`: ends the wait for the next read. `replacements`: None if they are not needed."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
         self._closed, self._look_seconds, self._replacements = closed, look_seconds, replacements
         self._last: ObservedCluster | None = None

@@ -101,7 +101,7 @@ def _decision(number: int, record: Record | CallRecord) -> Decision:
 
 
 def named_decision(number: int, record: Mapping[str, Any]) -> Decision:
-    """Return a decision whose only known nodes are those in its record."""
+    """Return a decision of which only the nodes in the record are known."""
     chosen = [record["chosen"]] if record["chosen"] and record["feasible"] != 0 else []
     passed = list(dict.fromkeys([*chosen, *record["victims"]]))
     details = {**record, "rejected": record["reasons"], "passed": passed, "scores": record["best"]}

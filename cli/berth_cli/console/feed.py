@@ -1,4 +1,4 @@
-"""The cluster as requested by the page. One thread follows the source; requests use its last result."""
+"""Serves the cluster to the page. One thread follows the source; requests use its last result."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
 
 
 def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
-    """Convert a node to JSON. Its `amounts` are allocatable and requested, by resource, with cpu in thousandths. The
-    amount of a counted resource is the sum of its devices, and replaces the allocatable resource of the same name."""
+    """Convert a node to JSON. `amounts`: the allocatable and the requested amount by resource, cpu in thousandths. A
+    counted resource has sums over its devices, in place of the node's resource of that name."""
     requested = node.usage.requested
     amounts = {name: (amount, requested.get(name, 0)) for name, amount in node.allocatable.items()}
     amounts[PODS] = node.allowed_pods, len(node.pods)
@@ -44,7 +44,7 @@ def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
 
 
 def pod_row(pod: Pod) -> dict[str, object]:
-    """Convert a pod on a node to JSON. Its `controller` is kind and name, empty without a controller; its `gang` is
+    """Convert a pod on a node to JSON. Its `controller` is the controller's kind and name, or empty; its `gang` is
     empty if the pod is not in a gang."""
     controller = pod.spec.controller
     return {
@@ -87,8 +87,8 @@ log = logging.getLogger("berth.console")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The age of the state. sequence: 0 before the first state. max_staleness: the age above which the verbs treat data
-    as stale."""
+    """The state of the feed. sequence: the number of the cluster's state; 0 before the first one. max_staleness: the
+    age in seconds above which the verbs treat data as stale."""
 
     sequence: int
     observed_at: float

@@ -27,7 +27,7 @@ from berth_cli.terminal.input_files import InvalidInput
 
 
 class GangDocuments:
-    """Documents about gangs: applies filter's rules to the console's cluster. Makes one plan at a time, because a plan
+    """Builds documents about gangs by filter's rules on the console's cluster. Makes one plan at a time, because a plan
     may take some seconds of processor time."""
 
     def __init__(

@@ -31,7 +31,7 @@ MAX_PODS = 2000
 
 
 class PendingDocuments:
-    """Documents about pending pods, one request at a time, because each may take some seconds of processor time."""
+    """Builds documents about pending pods for one request at a time: each may take some seconds of processor time."""
 
     def __init__(
         self,

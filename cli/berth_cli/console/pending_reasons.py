@@ -25,7 +25,7 @@ from berth_cli.terminal.output import duration
 
 
 class Category(StrEnum):
-    """The result if a pending pod is evaluated now. The names are part of the page's documents."""
+    """The result of evaluating a pending pod now. The values are part of the page's documents."""
 
     UNSCHEDULABLE = "unschedulable"
     SCHEDULABLE = "schedulable-now"
@@ -34,9 +34,9 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: with the nodes that
-    each one rejects, the most useful reason first. note: what else keeps the pod. node: where the scheduler places it,
-    maybe after evictions. message: the scheduler's if it does not."""
+    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: each with the nodes
+    that it rejects, the most useful reason first. note: another reason why the pod waits. node: the node where the
+    scheduler places it, maybe after evictions. message: the scheduler's message if it does not."""
 
     category: Category
     fitting: int = 0
@@ -52,9 +52,8 @@ NOT_IN_TIME = Judgment(
 
 
 def in_state(judgment: Judgment, state: PodState, now: float, schedulers: Container[str], taken: str) -> Judgment:
-    """Return the verdict on a pod in this state, as `berth explain` gives it: the scheduler may not place a pod that
-    fits. now: seconds since the epoch. schedulers: those whose pods `berth simulate` places. taken: as in
-    `taken_text`."""
+    """Return the verdict that `berth explain` gives for a pod in this state: even a pod that fits may stay pending.
+    now: seconds since the epoch. schedulers: those whose pods `berth simulate` places. taken: see `taken_text`."""
     fits, cause = judgment.category is Category.SCHEDULABLE, pending_cause(state)
     if fits and not judgment.node:
         cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", judgment.message)
@@ -98,8 +97,8 @@ class PendingJudge:
     def judge(
         self, waiting: Sequence[tuple[Pod, PodState]], snapshot: Snapshot, rules: Rules, seconds: float
     ) -> tuple[Sequence[tuple[Pod, Judgment, str]], bool]:
-        """Return each pod with its verdict and what takes its place (`taken_text`), and whether all verdicts are of
-        this state. seconds: the time after which no other kind is started."""
+        """Return each pod with its verdict and the pod that would take its place (`taken_text`); and whether all
+        verdicts are of this snapshot. seconds: no further kind is evaluated after this time."""
         listed = [pod for pod, _ in waiting]
         kinds = {_kind(pod): pod for pod in listed if not pod.spec.gated}
         self._begin(kinds, snapshot, rules)

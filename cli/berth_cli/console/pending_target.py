@@ -33,7 +33,7 @@ def pending_state(pod: Pod, observed: ObservedCluster) -> PodState:
 
 
 def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:
-    """Return why the pod waits although it fits. records: the records of pods with this name, oldest first."""
+    """Return why the pod waits although it fits; None if unknown. records: of pods with this name, oldest first."""
     read = [Attempt.model_validate(each) for each in records]
     # Calls for an earlier pod with this name are excluded. A failed call has no UID.
     own = [each for each in read if each.uid in (target.case.pod.uid, "")]

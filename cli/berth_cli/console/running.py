@@ -135,8 +135,8 @@ def stack_contents(stack: str, region: str | None, weight: int) -> ConsoleConten
 
 
 def serve_contents(address: str, adapters: CacheAdapters, recent: RecentDecisions) -> ConsoleContents:
-    """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: of the
-    server."""
+    """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: the server's
+    address."""
     tables, configurations = adapters.tables, adapters.configurations
     replacements = NodeCacheReader(tables.cache, ReplacementsView(), time.sleep)
     source = NodeCacheSource(

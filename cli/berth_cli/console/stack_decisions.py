@@ -1,6 +1,6 @@
 """The decisions of a deployed stack, from the records in its cache table. The list may be incomplete. Functions record
-only some calls, and the table stores the records by pod. Each read queries only some pods: in turn those that wait, and
-those that started last.
+only some calls, and the table stores the records by pod. Each read queries only some of the waiting pods and of those
+that started last, in turn.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STARTED_PODS = 100
 """The number of pods on nodes to query: first pods that have not started, then the pods that started last."""
 
 MAX_OF_A_POD = 20
-"""The maximum number of records per pod: a waiting pod has one for each attempt of a week."""
+"""The maximum number of records per pod: a waiting pod has one for each attempt of the last week."""
 
 MAX_KEPT = 1000
 

@@ -1,5 +1,5 @@
-"""The file of `decisions: file`, with one JSON record per line. The calls of a scheduler have few different lists of
-nodes. Each list is written once, on its own line, and records refer to it.
+"""The file of `decisions: file`, with one JSON record per line. A scheduler's calls contain few different lists of
+nodes, so each list is written once, on its own line, and records refer to it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def set_environment(variables: Mapping[str, str]) -> None:
 
 def load_handler(folder: str, overrides: Mapping[str, str] | None = None) -> Handler:
     """Import a new copy of the function's module and return its handler. Raises the errors of the import. `overrides`:
-    environment variables with other values during the import.
+    environment variables to change during the import.
     """
     file = PROJECT / "functions" / folder / "app.py"
     spec = importlib.util.spec_from_file_location(f"{folder}_app", file)

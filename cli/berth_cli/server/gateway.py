@@ -93,8 +93,8 @@ class Gateway:
         self._calls, self._large_calls = BoundedSemaphore(MAX_CALLS), BoundedSemaphore(MAX_LARGE_CALLS)
 
     def begin(self, request: Request) -> Response | None:
-        """Refuse a request with an unknown route or a bad header. Set its time: the scheduler's httpTimeout has
-        begun."""
+        """Refuse a request with an unknown route or a bad header. Record the time of its arrival, at which the
+        scheduler's httpTimeout begins."""
         request.arrived_at = self._wall()
         if request.route not in self.handlers:
             error = f"Berth has no route {request.route}; its routes: {', '.join(sorted(self.handlers))}"
@@ -117,8 +117,8 @@ class Gateway:
         return Response(found["statusCode"], content, found["headers"])
 
     def _counted(self, body: bytes) -> AbstractContextManager[None]:
-        """Count the pod before its bind is handled, because the scheduler's next prioritize may be handled first. The
-        caller is not authenticated yet, but only a UID counts that a scheduler has just sent.
+        """Count the pod on its node before its bind is handled, because the scheduler's next prioritize may be handled
+        first. The caller is not authenticated yet, but only pods that a verb has just evaluated are counted.
         """
         if self._begun is None or len(body) > MAX_BINDING_BYTES:
             return nullcontext()

@@ -88,8 +88,8 @@ class LocalStack:
             self.recording.close()
 
     def release_ledger(self) -> None:
-        """Release the Lease of an embedded ledger, which ends with the process. Then the next process does not wait
-        until the Lease has expired. Call it after the last watcher run."""
+        """Release the Lease of an embedded ledger, which ends with the process, so that the next process does not wait
+        for the Lease to expire. Call it after the last watcher run."""
         if not self.ledger_identity:
             return
         with suppress(ClusterUnavailable):
@@ -116,10 +116,10 @@ def start(
     """Load all functions with this store or, without one, a new store in memory.
 
     `cluster`: the BERTH_ variables of the cluster; `binder`: other values for bind. `allow_list`: the functions check
-    the client certificate; without it callers are not authenticated. `check`: the gateway's check, with its own host
-    names. `decisions_file`: used if the configuration enables it. `recording`: receives all decisions. `http_timeout`:
-    the scheduler's, in seconds; None means 5. `scheduler_names`: bind refuses the pods of other schedulers.
-    `problems`: also of sources that the caller follows.
+    the client certificate; without it callers are not authenticated. `check`: the gateway's check of requests; by
+    default, Host must be an IP address or localhost. `decisions_file`: used if the configuration enables it.
+    `recording`: receives all decisions. `http_timeout`: the scheduler's httpTimeout in seconds; None means 5.
+    `scheduler_names`: bind refuses the pods of other schedulers. `problems`: collects the problems.
     """
     store, problems = store or memory_store(configuration, cluster), problems or Problems()
     set_environment(
@@ -190,7 +190,7 @@ def start(
 
 def _recorder(writer: RecordingWriter, warn: Callable[[str], None]) -> DecisionRecording:
     """Return a recorder that sends all decisions to the writer. Call it while the stack's tables are open."""
-    # Imported here: few servers record.
+    # Imported here: most servers do not record.
     from berth_cli.placement.recording.recorder import DecisionRecording
 
     settings = PolicySettings.from_environ(os.environ)
@@ -214,7 +214,7 @@ def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPA
 
 
 def _users(watcher: Mapping[str, str], binder: Mapping[str, str]) -> Mapping[str, User]:
-    """Return functions that ask for the users of watcher and bind; empty if the cluster is a file."""
+    """Return functions that request the Kubernetes users of the watcher and of bind; empty if the cluster is a file."""
     if DUMP in watcher:
         return {}
     return {"watcher": partial(_user, watcher), "binder": partial(_user, binder)}

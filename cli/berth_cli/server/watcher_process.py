@@ -75,8 +75,8 @@ TOUCH_SECONDS = 10.0
 
 
 class Health:
-    """Writes the health files. ALIVE: its modification time is the last progress. READY: exists once a leader is known,
-    this process or another."""
+    """Writes the health files. ALIVE: its modification time is the time of the last progress. READY: exists once a
+    leader is known (this process or another one)."""
 
     def __init__(self, directory: Path | None, monotonic: Callable[[], float]) -> None:
         """Create the directory. directory: None for no files. Raises OSError."""

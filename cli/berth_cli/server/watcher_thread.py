@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def watcher_thread(run: Callable[[LocalLambdaContext], object], name: str = "watcher") -> Iterator[None]:
-    """Call `run` repeatedly until the block ends, even after an unexpected error. name: describes `run`."""
+    """Call `run` repeatedly until the block ends, even after an unexpected error. name: the thread's name."""
     stop = Event()
     contexts: list[LocalLambdaContext] = []
 

@@ -62,7 +62,7 @@ class NoRecord:
 
 
 def cause_of(error: ValidationError) -> str:
-    """Return the cause why records cannot be read: the first invalid field."""
+    """Return why records cannot be read: the first invalid field, and its error."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 

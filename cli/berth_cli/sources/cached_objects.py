@@ -44,8 +44,8 @@ class ObjectsView(View[Mapping[Key, Object]]):
 
 
 class ReplacementsView(View[Mapping[tuple[str, str], Object]]):
-    """The fields SELECTING of the spec of each pod on a node, by namespace and name. Lacks the pods of which they were
-    not kept."""
+    """The spec fields SELECTING of each pod on a node, by namespace and name. Omits pods whose fields the cache did not
+    keep."""
 
     def empty(self) -> Mapping[tuple[str, str], Object]:
         return {}

@@ -79,7 +79,7 @@ class DeployedStack:
 
     @property
     def scheduler_names(self) -> frozenset[str]:
-        """The schedulers whose pods the stack's bind binds."""
+        """The schedulers whose pods the stack's bind accepts."""
         return frozenset(self.parameters.get("SchedulerNames", ",".join(BERTH_SCHEDULERS)).split(","))
 
     @property

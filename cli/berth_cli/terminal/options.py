@@ -42,7 +42,7 @@ def collected(name: str, kind: Callable[..., object], fields: Sequence[str]) -> 
 
 
 def use_plugins(_context: click.Context | None, _option: click.Parameter | None, directory: Path | None) -> Path | None:
-    """Add the directory to Python's search path, before the configuration names its plugins. Raises BadParameter."""
+    """Add the directory to Python's search path, before the configuration is loaded. Raises BadParameter."""
     if directory is None:
         return None
     # Imported here: commands without plugins must not wait for this import.

@@ -54,7 +54,7 @@ def test_when_underutilized_evicts_a_pod_whose_replacement_stays_pending(start: 
         pytest.param(UNDERUTILIZED, FOR_THE_LABEL, "Can't replace with a cheaper node", id="affinity to the label"),
     ],
 )
-def test_other_settings_keep_the_node_until_the_pod_ends(
+def test_when_empty_or_an_affinity_keeps_the_node_until_the_pod_ends(
     disruption: dict[str, str], further: dict[str, object] | None, said: str, start: Start, cluster: Cluster
 ) -> None:
     found = scene(start, cluster, disruption, further)

@@ -51,7 +51,7 @@ def test_places_pods_on_a_node_of_the_printed_pool(
     figures.at_most("Karpenter: 3 pods are placed", time.monotonic() - began, 2 * NODE_SECONDS)
 
 
-def test_adds_only_one_node_for_pods_whose_nodes_the_policy_rejects(start: Start, cluster: Cluster) -> None:
+def test_adds_only_one_node_if_the_policy_rejects_this_node(start: Start, cluster: Cluster) -> None:
     karpenter = start(LABELED)
     karpenter.apply(without_labels(printed(LABELED)[0], "other"))
     first = cluster.create_pod("first")
@@ -97,7 +97,7 @@ def test_does_not_add_a_node_for_counted_resources_without_an_overlay(start: Sta
     assert karpenter.nodes() == []
 
 
-def test_places_pods_that_request_a_resource_that_kubelets_do_not_report(start: Start, cluster: Cluster) -> None:
+def test_places_pods_for_a_resource_that_the_kubelet_does_not_report(start: Start, cluster: Cluster) -> None:
     """Karpenter takes the node for one that is not initialized: it never consolidates it."""
     karpenter = start(COUNTED, lost=[LICENCE])
     karpenter.apply(*printed(COUNTED))
@@ -108,7 +108,9 @@ def test_places_pods_that_request_a_resource_that_kubelets_do_not_report(start: 
     assert reason == "ResourceNotRegistered"
 
 
-def test_doctor_names_the_pool_the_policy_rejects(start: Start, control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_doctor_names_the_pool_whose_nodes_the_policy_rejects(
+    start: Start, control_plane: ControlPlane, tmp_path: Path
+) -> None:
     karpenter = start(COUNTED)
     pool, overlay = printed(COUNTED)
     karpenter.apply(pool, overlay, without_labels(pool, "other"))
@@ -120,7 +122,9 @@ def test_doctor_names_the_pool_the_policy_rejects(start: Start, control_plane: C
 
 
 @pytest.mark.parametrize("tainted", [True, False], ids=["tainted", "not tainted"])
-def test_keeps_pods_off_reserved_nodes_only_with_printed_taint(tainted: bool, start: Start, cluster: Cluster) -> None:
+def test_karpenter_plans_other_pods_on_reserved_nodes_only_without_the_taint(
+    tainted: bool, start: Start, cluster: Cluster
+) -> None:
     karpenter = start(SEGREGATED)
     plain, gpus = printed(SEGREGATED)
     if not tainted:
@@ -148,7 +152,7 @@ def test_places_a_gang_on_an_empty_cluster(start: Start, cluster: Cluster, figur
     figures.at_most("Karpenter: a gang of 8 on an empty cluster", time.monotonic() - began, PLACED_SECONDS)
 
 
-def test_places_a_gang_once_the_last_node_has_joined(start: Start, cluster: Cluster) -> None:
+def test_places_a_gang_only_after_its_last_node_has_joined(start: Start, cluster: Cluster) -> None:
     """A limit of the pool stops Karpenter at four nodes of 4 cpus."""
     karpenter = start(GANGS)
     [pool] = printed(GANGS)

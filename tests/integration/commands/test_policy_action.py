@@ -196,7 +196,9 @@ def test_comments_on_the_pull_request_and_fails_if_a_limit_is_exceeded(run_actio
     assert done.summary.strip() == "\n".join(lines[1:])
 
 
-def test_invalid_policy_fails_the_job_and_is_commented(run_action: RunAction, github: GitHub, repository: Path) -> None:
+def test_invalid_policy_fails_the_job_and_is_reported_in_a_comment(
+    run_action: RunAction, github: GitHub, repository: Path
+) -> None:
     (repository / "berth.yaml").write_text("profil: x\n")
     done = run_action()
     assert done.status == 2

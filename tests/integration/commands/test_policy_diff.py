@@ -97,7 +97,9 @@ def test_does_not_move_pods_that_the_scheduler_does_not_place(files: Write, stay
         pytest.param([pod("agent", "a", "DaemonSet/agent")], "no pod that a scheduler places", id="of DaemonSets"),
     ],
 )
-def test_comparison_without_pods_names_the_schedulers(files: Write, objects: list[Object], message: str) -> None:
+def test_comparison_without_pods_exits_with_2_and_names_the_cause(
+    files: Write, objects: list[Object], message: str
+) -> None:
     done = run(*FILES, "--dump", files("dump.json", node("a"), *objects))
     assert (done.exit_code, done.stdout) == (2, "")
     assert f"dump.json: no pods to compare: {message}" in done.stderr

@@ -56,7 +56,7 @@ def test_shows_each_changed_pod_and_the_totals_before_and_after(dump: Write) -> 
     assert done.exit_code == 1
 
 
-def test_json_lists_the_effect_the_places_and_the_rules_for_each_pod(dump: Write) -> None:
+def test_json_lists_effect_places_and_rules_of_each_pod(dump: Write) -> None:
     done = run("--cluster", dump(*two_nodes()), "--drain", "b", "-o", "json")
     found = json.loads(done.stdout)
     assert [(each["name"], each["effect"]) for each in found["pods"]] == [

@@ -78,7 +78,7 @@ def test_one_of_many_candidates_takes_over_with_one_transition(
 
 
 @pytest.mark.parametrize("attempt", range(ROUNDS))
-def test_of_a_publication_and_a_takeover_only_one_succeeds(concurrent_store: LeaseStore, attempt: int) -> None:
+def test_either_the_publication_or_the_takeover_succeeds(concurrent_store: LeaseStore, attempt: int) -> None:
     """The leader was paused for the duration of its lease, and publishes with its old fence."""
     alpha, beta = Contender(concurrent_store, "alpha"), Contender(concurrent_store, "beta")
     fence = alpha.lead()

@@ -149,7 +149,7 @@ def test_revoked_certificate_returns_403(served: Served, log_lines: LogLines) ->
 
 
 @pytest.mark.parametrize("ends", ["revoked", "expired"])
-def test_end_of_a_certificate_applies_to_open_connections(served: Served, ends: str) -> None:
+def test_open_connection_rejects_a_revoked_or_expired_certificate(served: Served, ends: str) -> None:
     _, client = served.issue("scheduler")
     with closing(served.connect(client)) as connection:
         assert ask(connection).status == 200

@@ -73,7 +73,7 @@ def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path)
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
-def test_signal_stops_the_server_like_ctrl_c(by: signal.Signals, dump: Path, tmp_path: Path) -> None:
+def test_sigterm_and_sighup_stop_the_server_as_ctrl_c_does(by: signal.Signals, dump: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.jsonl"
     before = signal.signal(by, signal.SIG_DFL)  # under nohup, SIGHUP is ignored, also by children
     try:
@@ -108,7 +108,7 @@ def test_server_uses_its_configuration_and_stops_despite_idle_connections(dump: 
         caller.close()
 
 
-def test_every_verb_uses_an_edited_configuration_at_once(tmp_path: Path) -> None:
+def test_every_verb_uses_an_edited_configuration_immediately(tmp_path: Path) -> None:
     """bind has read the document before, and would not read the tables of a stack again for 10 s."""
     apart = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}

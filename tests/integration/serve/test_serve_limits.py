@@ -98,7 +98,7 @@ def test_memory_for_unread_responses_is_bounded(served: Served, caller: Caller) 
         assert resident_megabytes(served.process.pid) - before < 300
 
 
-def test_millions_of_names_get_a_short_response(served: Served) -> None:
+def test_too_many_node_names_get_a_short_response(served: Served) -> None:
     body = body_of(cache_mode([f"{number:x}" for number in range(640_000)]))
     assert len(body) > 5_000_000
     responses: list[Response] = []
@@ -123,7 +123,7 @@ def test_silent_connections_do_not_block_other_callers(served: Served) -> None:
         caller.close()
 
 
-def test_refuses_a_connection_beyond_the_limit_of_busy_ones(served: Served) -> None:
+def test_refuses_a_connection_if_all_allowed_connections_are_busy(served: Served) -> None:
     with ExitStack() as stack:
         busy = [stack.enter_context(connect(served)) for _ in range(LIMITS.connections)]
         for connection in busy:

@@ -163,7 +163,7 @@ def test_deletion_by_the_deployer_leaves_only_the_ledger(emulator: Emulator, dep
     assert _remaining(emulator) == {"table": [ledger]}
 
 
-def test_ledger_can_be_deleted_once_unprotected(emulator: Emulator, ledger: str) -> None:
+def test_ledger_can_be_deleted_after_its_protection_is_turned_off(emulator: Emulator, ledger: str) -> None:
     tables = emulator.client("dynamodb")
     with pytest.raises(ClientError, match="protect"):
         tables.delete_table(TableName=ledger)

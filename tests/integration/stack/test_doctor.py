@@ -38,7 +38,9 @@ def scheduler(url: str, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     return tmp_path / "scheduler.yaml", yaml.safe_load(printed)
 
 
-def test_doctor_reports_only_the_dump_for_the_printed_configuration(scheduler: tuple[Path, dict[str, Any]]) -> None:
+def test_only_problem_of_the_printed_configuration_is_that_berth_reads_a_dump(
+    scheduler: tuple[Path, dict[str, Any]],
+) -> None:
     path, document = scheduler
     path.write_text(yaml.safe_dump(document))
     done = run("--scheduler-config", path, "-o", "json", "--strict")

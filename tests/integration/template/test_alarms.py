@@ -83,7 +83,7 @@ def test_alarms_notify_the_topic_if_given(
         assert (alarm["AlarmActions"], alarm["OKActions"]) == (notified, notified)
 
 
-def test_missing_data_is_breaching_for_watcher_alarm_only(template: dict[str, Any]) -> None:
+def test_missing_data_fires_only_the_alarm_of_the_watcher(template: dict[str, Any]) -> None:
     silent = {name for name, alarm in deployed(template).items() if alarm["TreatMissingData"] == "breaching"}
     assert silent == {"WatcherNotRunningAlarm"}
 
@@ -103,7 +103,7 @@ def test_template_has_twelve_alarms_by_default(template: dict[str, Any]) -> None
     assert in_detail.keys() - by_default.keys() == {"LedgerContentionAlarm", "WatcherErrorsAlarm"}
 
 
-def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> None:
+def test_default_alarms_do_not_need_detailed_metrics(template: dict[str, Any]) -> None:
     values = {*telemetry.ALARMED_OUTCOMES, *watcher_metrics.ALARMED_EVENTS, "bind"}
     for alarm in map(metric_of, deployed(template).values()):
         if alarm["Namespace"] == "Berth":
@@ -111,7 +111,7 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
             assert {each["Value"] for each in alarm["Dimensions"] if each["Name"] != "stack"} <= values
 
 
-def test_metrics_match_the_documentation() -> None:
+def test_every_emitted_metric_is_documented() -> None:
     _, _, metrics = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text().partition("## Metrics")
     assert {name for name, _ in emitted()} <= {word for line in metrics.splitlines() for word in line.split("`")[1::2]}
 
@@ -121,7 +121,7 @@ def test_every_alarm_has_a_section_in_the_on_call_page(template: dict[str, Any])
     assert {f"{name}Alarm" for name in re.findall(r"^## (\w+)$", page, re.M)} == of_type(template, ALARM).keys()
 
 
-def test_terms_of_the_on_call_page_are_in_log_lines() -> None:
+def test_log_lines_contain_the_search_terms_of_the_on_call_page() -> None:
     page = (PROJECT / "docs/how-to/on-call.md").read_text()
     terms = [each.strip() for each in re.findall(r"""^\$ logs '?"?(\w[\w ]+)""", page, re.M)]
     code = "".join(file.read_text() for file in (PROJECT / "layers/scheduling/berth").rglob("*.py"))

@@ -80,7 +80,7 @@ def test_authorizer_uses_live_alias_and_simple_responses(basic: Deployment) -> N
     assert "AuthorizerCredentialsArn" not in authorizer
 
 
-def test_only_this_authorizer_can_invoke_the_function(template: dict[str, Any]) -> None:
+def test_only_the_authorizer_of_the_api_can_invoke_its_function(template: dict[str, Any]) -> None:
     [source] = [
         properties["SourceArn"]["Fn::Sub"]
         for properties in of_type(template, "AWS::Lambda::Permission").values()
@@ -89,7 +89,7 @@ def test_only_this_authorizer_can_invoke_the_function(template: dict[str, Any]) 
     assert source.endswith(":${Api}/authorizers/${Authorizer}")
 
 
-def test_basic_caches_by_header_and_rotates_within_60_seconds(basic: Deployment) -> None:
+def test_basic_caches_by_header_and_an_old_password_ends_within_60_seconds(basic: Deployment) -> None:
     [authorizer] = basic.resources("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
     assert authorizer["AuthorizerResultTtlInSeconds"] + MAX_AGE_SECONDS <= 60
@@ -101,7 +101,7 @@ def test_mtls_disables_the_default_endpoint(template: dict[str, Any], mode: str,
     assert api["DisableExecuteApiEndpoint"] is disabled
 
 
-def test_mtls_domain_requires_certificates_from_one_truststore_version(mtls: Deployment) -> None:
+def test_mtls_domain_verifies_certificates_with_one_truststore_version(mtls: Deployment) -> None:
     [domain] = mtls.resources("AWS::ApiGatewayV2::DomainName").values()
     assert domain == {
         "DomainName": "berth.example.com",
@@ -146,7 +146,9 @@ WITH_ROUTE = [*(f"{verb}Function" for verb in ("Filter", "FilterOnlyOne", "Prior
 
 
 @pytest.mark.parametrize("mode", ["basic", "mtls"])
-def test_public_functions_get_the_authentication_mode_and_the_table(template: dict[str, Any], mode: str) -> None:
+def test_functions_with_a_route_get_the_authentication_mode_and_the_cache_table(
+    template: dict[str, Any], mode: str
+) -> None:
     functions = Deployment(template, Authentication=mode, **DOMAIN).resources("AWS::Serverless::Function")
     variables = {name: each["Environment"]["Variables"] for name, each in functions.items()}
     known = {name: each["BERTH_AUTHENTICATION"] for name, each in variables.items() if "BERTH_AUTHENTICATION" in each}
@@ -154,7 +156,7 @@ def test_public_functions_get_the_authentication_mode_and_the_table(template: di
     assert {str(variables[name]["BERTH_CACHE_TABLE"]) for name in WITH_ROUTE} == {"{'Ref': 'CacheTable'}"}
 
 
-def test_throttling_exceeds_scheduler_rate(either: Deployment) -> None:
+def test_throttling_allows_more_calls_than_a_scheduler_makes(either: Deployment) -> None:
     """A scheduler handles pods one after the other, and filter and prioritize take 40 ms together: at most 25 pods a
     second, with three calls each. The burst admits the binds of a gang. With basic, the event of a 429 contains the
     password."""
@@ -166,5 +168,7 @@ def test_throttling_exceeds_scheduler_rate(either: Deployment) -> None:
 
 
 @pytest.mark.parametrize(("mode", "prefix"), [("basic", "${Api.ApiEndpoint}"), ("mtls", "https://${DomainName}")])
-def test_url_prefix_is_the_address_of_the_mode(template: dict[str, Any], mode: str, prefix: str) -> None:
+def test_url_prefix_output_is_the_address_of_the_authentication_mode(
+    template: dict[str, Any], mode: str, prefix: str
+) -> None:
     assert Deployment(template, Authentication=mode).outputs()["UrlPrefix"] == {"Fn::Sub": f"{prefix}/scheduler"}

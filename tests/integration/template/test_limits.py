@@ -55,7 +55,7 @@ def test_parameters_accept_every_value_that_aws_issues() -> None:
     assert refused == []
 
 
-def test_every_free_text_parameter_is_tested_with_an_aws_value() -> None:
+def test_every_free_text_parameter_is_tested_with_its_longest_value() -> None:
     free = {name for name, each in PARAMETERS.items() if not each.keys() & {"AllowedValues", "MinValue"}}
     assert free == PARAMETERS_AT_THEIR_LONGEST.keys()
 

@@ -76,7 +76,7 @@ def test_rejects_subnets_without_security_groups_and_vice_versa(
         pytest.param("VpcSecurityGroupIds", GROUPS + ",", id="one with a trailing comma"),
     ],
 )
-def test_vpc_parameters_reject_other_lists(template: dict[str, Any], parameter: str, value: str) -> None:
+def test_vpc_parameters_reject_malformed_lists(template: dict[str, Any], parameter: str, value: str) -> None:
     found = template["Parameters"][parameter]
     assert not re.fullmatch(found["AllowedPattern"], value)
 

@@ -35,7 +35,7 @@ def test_commands_read_only_parameters_that_exist(template: dict[str, Any]) -> N
     assert read <= set(template["Parameters"])
 
 
-def test_basic_has_exactly_one_secret(template: dict[str, Any]) -> None:
+def test_stack_with_basic_has_exactly_one_secret(template: dict[str, Any]) -> None:
     assert list(Deployment(template, Authentication="basic").resources(SECRET)) == ["PasswordSecret"]
     assert not Deployment(template, Authentication="mtls").resources(SECRET)
 

@@ -92,7 +92,7 @@ def test_permissions_boundary_applies_to_every_role(
     assert schedule_role(**parameters).get("PermissionsBoundary") == boundary
 
 
-def test_tables_use_the_given_key(template: dict[str, Any]) -> None:
+def test_tables_use_the_customer_managed_key_if_one_is_given(template: dict[str, Any]) -> None:
     own = Deployment(template).resources("AWS::DynamoDB::Table")
     given = Deployment(template, KeyArn=KEY).resources("AWS::DynamoDB::Table")
     assert own.keys() == given.keys() == {"CacheTable", "LedgerTable"}
@@ -117,7 +117,7 @@ def test_only_functions_with_table_access_may_use_the_key(template: dict[str, An
 
 
 @pytest.mark.parametrize("function", ["BindFunction", "WatcherFunction"])
-def test_kubeconfig_key_decrypts_its_own_secret_in_secrets_manager(template: dict[str, Any], function: str) -> None:
+def test_function_with_a_kubeconfig_may_decrypt_only_its_own_secret(template: dict[str, Any], function: str) -> None:
     secret = KUBECONFIGS[f"{'Binder' if function == 'BindFunction' else 'Watcher'}KubeconfigSecretArn"]
     for given in (KEY, ""):
         policies = functions(template, KeyArn=given)[function]["Policies"]
@@ -173,7 +173,7 @@ def test_http_timeout_depends_on_the_cluster_size(
         ),
     ],
 )
-def test_one_parameter_reserves_concurrency_for_the_functions_of_a_call(
+def test_one_parameter_reserves_concurrency_for_verbs_authorizer_and_watcher(
     template: dict[str, Any], given: str, reserved: dict[str, object]
 ) -> None:
     found = {
@@ -190,7 +190,7 @@ def test_functions_do_not_time_out_before_the_scheduler(template: dict[str, Any]
     assert found["AuthorizerFunction"]["Timeout"] >= min(seconds, AUTHORIZER_SECONDS)
 
 
-def test_lambda_writes_system_log_lines_only_with_detailed_metrics(template: dict[str, Any]) -> None:
+def test_system_log_level_is_info_only_with_detailed_metrics(template: dict[str, Any]) -> None:
     for detailed, level in (("false", "WARN"), ("true", "INFO")):
         logging = Deployment(template, DetailedMetrics=detailed).value(template["Globals"]["Function"]["LoggingConfig"])
         assert logging == {

@@ -48,7 +48,7 @@ def grant(statement: dict[str, Any]) -> Grant:
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_role_grants_match_the_table(processed: dict[str, Any], function: str) -> None:
+def test_role_has_exactly_the_grants_that_the_table_lists(processed: dict[str, Any], function: str) -> None:
     found = statements(roles(processed)[function])
     assert [grant(statement) for statement in found] == GRANTS[function]
     assert all(statement["Effect"] == "Allow" for statement in found)
@@ -91,7 +91,7 @@ WRITES = {f"dynamodb:{action}" for action in ("PutItem", "UpdateItem", "DeleteIt
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_role_may_read_but_not_write_the_allow_list(function: str) -> None:
+def test_roles_never_write_the_allow_list_and_only_some_may_read_it(function: str) -> None:
     """Whoever can publish nodes and pods must not be able to admit a caller."""
     of_allow_list = [each for each in GRANTS[function] if ALLOW_LIST in each.keys or not each.keys]
     writes = [each for each in of_allow_list if each.resource == str(CACHE) and each.actions & WRITES]
@@ -190,7 +190,7 @@ def test_rejects_incomplete_or_mixed_cluster_parameters(parameters: dict[str, st
 
 
 @pytest.mark.parametrize("value", ["one", "one,https://one.example", "one,,eA==", "one,one.example,eA==", ",,"])
-def test_rejects_part_of_an_eks_cluster(value: str) -> None:
+def test_rejects_incomplete_or_malformed_eks_cluster(value: str) -> None:
     assert not re.fullmatch(read_template()["Parameters"]["EksCluster"]["AllowedPattern"], value)
 
 

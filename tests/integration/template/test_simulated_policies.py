@@ -195,7 +195,7 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_role_denies_actions_that_functions_do_not_need(policies: dict[str, list[Any]], function: str) -> None:
+def test_role_denies_actions_that_its_function_does_not_need(policies: dict[str, list[Any]], function: str) -> None:
     requests = [Request(function, action, resource, key) for action, resource, key in FORBIDDEN]
     decisions = simulate(requests, policies)
     denied = ("ImplicitlyDenied", "ExplicitlyDenied")

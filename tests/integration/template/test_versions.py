@@ -112,7 +112,7 @@ def layer_ids(processed: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["AWS::Lambda::Function", "AWS::Lambda::Version"])
-def test_functions_and_versions_refer_to_the_hashed_layer(kind: str) -> None:
+def test_functions_and_versions_refer_to_the_layer_whose_id_has_the_hash(kind: str) -> None:
     processed = transformed()
     scheduling = layer_ids(processed)["SchedulingLayer"]
     for properties in Deployment(processed, Authentication="basic").resources(kind).values():
@@ -120,7 +120,7 @@ def test_functions_and_versions_refer_to_the_hashed_layer(kind: str) -> None:
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_layer_description_is_the_first_member_of_the_hashed_list(layer: str) -> None:
+def test_layer_description_is_the_first_member_of_its_select_list(layer: str) -> None:
     index, members = LAYERS[layer]["Description"]["Fn::Select"]
     assert index == 0
     assert isinstance(members[0], str)

@@ -50,7 +50,7 @@ def test_external_stack_does_not_refer_to_missing_resources(detailed: str) -> No
             assert f'"Fn::GetAtt": "{name}.' not in text
 
 
-def test_every_mode_has_the_alarm_for_a_missing_watcher() -> None:
+def test_every_mode_has_the_alarm_for_a_watcher_that_is_not_running() -> None:
     """berth watch sends the metric, PublishedAge by stack, itself."""
     for mode in read_template()["Parameters"]["WatcherMode"]["AllowedValues"]:
         assert "WatcherNotRunningAlarm" in deployed(mode).resources("AWS::CloudWatch::Alarm")
@@ -65,7 +65,7 @@ def actions(statements: list[dict[str, Any]]) -> set[str]:
     return {action for each in found for action in ([each] if isinstance(each, str) else each)}
 
 
-def test_policy_grants_the_functions_access_to_tables_and_functions() -> None:
+def test_process_policy_grants_the_same_table_and_function_access_as_the_role() -> None:
     role = deployed("continuous").resources("AWS::IAM::Role")["WatcherFunctionRole"]
     of_function = [
         statement
@@ -81,14 +81,14 @@ def test_policy_grants_the_functions_access_to_tables_and_functions() -> None:
     assert actions(of_process) - actions(of_function) == PROCESS_ONLY
 
 
-def test_metrics_are_limited_to_the_namespace_and_describe_calls_to_the_stack() -> None:
+def test_process_may_write_metrics_of_one_namespace_and_describe_one_stack() -> None:
     by_action = {next(iter(actions([each]))): each for each in policy()["PolicyDocument"]["Statement"]}
     assert by_action["cloudwatch:PutMetricData"]["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Berth"}}
     described = by_action["cloudformation:DescribeStacks"]["Resource"]["Fn::Sub"]
     assert described.endswith(":stack/${AWS::StackName}/*")
 
 
-def test_dashboard_is_identical_with_and_without_the_function() -> None:
+def test_dashboard_lists_the_watcher_function_only_if_it_exists() -> None:
     [dashboard] = of_type(read_template(), "AWS::CloudWatch::Dashboard").values()
     _, variables = dashboard["DashboardBody"]["Fn::Sub"]
     watcher = {"Fn::If": ["HasWatcherFunction", {"Ref": "WatcherFunction"}, {"Ref": "AWS::NoValue"}]}

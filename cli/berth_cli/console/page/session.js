@@ -36,7 +36,7 @@ export class Session {
     if (token === null) return false;
     const answer = await this.ask('/session', { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
     if (answer.ok) this.store.setItem(STORED, (await answer.json()).session);
-    // If the address is opened again, its token is used, but the session that it began may still be valid.
+    // If the address is opened again, its token is used up, but the session that it began may still be valid.
     else this.refusal = await reasonOf(answer);
     return true;
   }

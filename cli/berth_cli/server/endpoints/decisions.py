@@ -70,7 +70,7 @@ class _Wanted:
 
 
 def decisions_endpoint(settings: EndpointSettings, recent: RecentDecisions) -> PageEndpoint:
-    """Return decisions from memory. Requests for one pod or few decisions compute the scores by plugin."""
+    """Return the endpoint. A query with `pod` or `nodes=1` also gets the scores by plugin, unless it has `node`."""
 
     def page(event: HTTPEvent) -> Page:
         wanted = _Wanted.read(str(event.get("rawQueryString", "")))

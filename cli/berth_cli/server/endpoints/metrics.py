@@ -86,7 +86,7 @@ class ServerMetrics:
             self._no_node_fits.labels(verb, str(reason_code)).inc()
 
     def record_gang_event(self, event: GangEvent) -> None:
-        """Record an event of a gang that the watcher of this process has found."""
+        """Record an event of a gang. The watcher of this process has detected it."""
         self._gang_events.labels(event.type.value).inc()
         if event.type is GangEventType.COMMITTED:
             self._gang_commits.observe(event.seconds)
@@ -102,7 +102,7 @@ def metrics_endpoint(
     recorded: Callable[[], Mapping[str, int]] = dict,
     levels: Callable[[Head | None], Sequence[PoolLevel]] = lambda _: (),
 ) -> PageEndpoint:
-    """Return the metrics. Reads the head of the cache and, if there is a ledger, the open reservations and the gangs.
+    """Return the endpoint. It reads the cache's head and, if the tables exist, open reservations and gangs.
 
     gangs: opens the gangs' table; None if there is no table. wall: returns the seconds since the epoch. recorded:
     returns the numbers of recorded and of dropped decisions. levels: returns the fullest floating pools of the state

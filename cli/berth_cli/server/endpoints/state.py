@@ -48,7 +48,7 @@ def state_endpoints(
     users: Mapping[str, User],
     wall: Wall = time.time,
 ) -> Mapping[str, PageEndpoint]:
-    """Build the endpoints by route. ledger: None if resources are not counted. gang_table: None without gangs."""
+    """Build the endpoints by route. ledger, gang_table: None if the store does not have this table."""
 
     def read_gangs() -> Mapping[str, object]:
         table = None if gang_table is None else gang_table()

@@ -42,7 +42,7 @@ class _Closed(Exception):
 
 
 class Connection:
-    """Serves the requests of one client. `run` in a thread; the server calls the other public methods in its own."""
+    """Serves one client's requests. Call `run` in a new thread; the server calls the other methods in its own."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Connection:
     def run(self) -> None:
         """Serve requests until the client or the server ends the connection."""
         try:
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a large response would wait 40 ms
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise a large response waits 40 ms
             if self._tls is not None:
                 wrapped = self._tls.wrap_socket(self._socket, server_side=True, do_handshake_on_connect=False)
                 self._socket = wrapped  # the server can end the handshake from here on
@@ -88,7 +88,7 @@ class Connection:
             self._closed(self)
 
     def _receive(self) -> None:
-        """Read and parse what has arrived, and answer each complete request. Raises _Closed if nothing more arrives."""
+        """Read and parse received bytes, and answer each complete request. Raises _Closed at their end."""
         self._received, self._pipelined = self._socket.recv_into(self._buffer), 0
         if self._interruption is not None and self.phase is not Phase.IDLE:
             self._refuse(*self._interruption)

@@ -62,9 +62,9 @@ class Holder(Protocol):
 
 
 class BytesInFlight:
-    """A memory limit for all requests together. Thread-safe. Above the limit, the oldest request is ended whose client
-    has not sent the whole body, or has not read the response. So slow clients do not lock out clients that send and
-    read without delay.
+    """A memory limit for all requests together. Thread-safe. Above the limit, the server ends the oldest of those
+    requests whose client still sends the body or reads the response. So slow clients do not lock out clients that send
+    and read without delay.
     """
 
     def __init__(self, limit: int) -> None:

@@ -57,7 +57,7 @@ class Application(Protocol):
     @property
     def limits(self) -> Limits: ...
     def begin(self, request: Request) -> Response | None:
-        """Decide by the header alone: return a response, then the body is dropped; or None, then the body is read."""
+        """Check the header. Return a response to answer at once and drop the body, or None to read the body."""
 
     def answer(self, request: Request) -> Response:
         """Return the response to a complete request."""

@@ -98,7 +98,7 @@ class Server:
             self._refuse(accepted, "there are no threads left")
 
     def _refuse(self, accepted: socket.socket, error: str) -> None:
-        """Answer and close a connection without a thread. Over TLS it is only closed."""
+        """Answer and close a connection that does not have a thread. Over TLS, only close it."""
         log.warning("refused a connection: %s", error)
         with suppress(OSError), accepted:
             if self._tls is None:

@@ -60,8 +60,8 @@ def _invalid(files: str, problem: str) -> Iterator[None]:
 
 
 def _expiry(option: str, file: Path, used: slice, now: float) -> str:
-    """Return a warning if the last of the used certificates has expired, or expires within a tenth of its validity and
-    MAX_NOTICE; otherwise empty."""
+    """Return a warning if the certificate that ends last has expired, or if its remaining time is below MAX_NOTICE and
+    below a tenth of its validity; otherwise an empty text. used: the certificates to check."""
     # Imported here: without TLS a server does not need it.
     from cryptography import x509
 

@@ -87,7 +87,7 @@ class InMemoryCacheTable(CacheTable):
 
 
 class TrimmedCacheTable(InMemoryCacheTable):
-    """Removes items that readers no longer need when the head changes to another snapshot, because memory has no TTL.
+    """When the head changes to another snapshot, removes items that readers no longer need: memory does not have a TTL.
 
     A reader with the previous head finds an item missing, and reads the head again (see NodeCacheReader). Items that a
     leader has written for its next publication are kept until then.
@@ -114,8 +114,8 @@ class TrimmedCacheTable(InMemoryCacheTable):
 
 
 class InMemoryConfigurationStore(ConfigurationStore):
-    """A configuration store in memory. Thread-safe. It has only one copy, because parts of memory are not lost
-    separately."""
+    """A configuration store in memory. Thread-safe. Keeps only one copy of a document, because parts of memory are not
+    lost separately."""
 
     def __init__(self, item: InMemoryItem) -> None:
         """Prepare an empty store. `item`: the head."""

@@ -95,7 +95,7 @@ class InMemoryLeaseLock(LeaseLock):
 
 
 def publish(item: InMemoryItem, fence: Fence, put: Item, *, renew_time: float, nonce: str) -> None:
-    """Write attributes under the fence, which also renews the lease, as a writer of the node cache does. Raises
+    """If the fence still holds, write the attributes and renew the lease, as a writer of the node cache does. Raises
     ConditionFailed."""
     fenced = {
         "holderIdentity": fence.holder_identity,

@@ -61,7 +61,7 @@ def manifests_of(objects: Iterable[Object], where: str) -> Manifests:
 
 
 def _convert(sources: Iterable[tuple[Iterable[Object], str]]) -> Manifests:
-    """Convert the manifests. sources: file names with their manifests. Of pods with the same name, the last counts."""
+    """Convert the manifests. sources: file names with their manifests. Of pods with the same name, the last is used."""
     pods: dict[object, Object] = {}
     others: list[Object] = []
     left_out: Counter[str] = Counter()
@@ -98,7 +98,7 @@ def _counts(kinds: Mapping[str, int]) -> str:
 
 
 def as_new_pod(manifest: Object, number: int) -> Object:
-    """Convert a stored pod to a new pod, as if it was deleted and recreated: without node and status. Raises
+    """Convert a stored pod to a new pod, as if it was deleted and recreated: without a node or a status. Raises
     MalformedField."""
     metadata = dict(read_object(manifest.get("metadata"), "Pod.metadata"))
     spec = dict(read_object(manifest.get("spec"), "Pod.spec"))

@@ -1,4 +1,4 @@
-"""Parses the objects of a cluster of all kinds, as a dump contains them."""
+"""Parses the objects of a dump, which may be of any kind."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ POD_UNREADABLE = "node(s) had a pod that cannot be read"
 
 @dataclass(slots=True)
 class ClusterObjects:
-    """The objects of a cluster of the kinds that scheduling reads. unreadable: the unreadable objects that do not
-    belong to a node. An unreadable field of a node, or an unreadable pod on it, makes the node defective; an unreadable
-    pod without a node is left out.
+    """The cluster's objects, of the kinds that scheduling reads. unreadable: the unreadable objects that do not belong
+    to a node. An unreadable field of a node, or an unreadable pod on it, makes the node defective; an unreadable pod
+    without a node is left out.
     """
 
     nodes: list[NodeInfo] = field(default_factory=list)

@@ -55,7 +55,7 @@ def test_prints_verbs_and_pods_that_would_be_evaluated_differently() -> None:
         pytest.param("absent", "none of the 1 pods that were judged would have a node", id="no node"),
     ],
 )
-def test_rejects_document_if_every_evaluated_pod_fits_nowhere(label: str, refusal: str) -> None:
+def test_rejects_document_if_none_of_the_evaluated_pods_would_fit(label: str, refusal: str) -> None:
     result = try_document(NEW.replace("new", label), {"filter": function(cluster()), "bind": function()})
     assert result.refusal == refusal
 

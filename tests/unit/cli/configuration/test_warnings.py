@@ -221,7 +221,7 @@ def test_warns_about_a_priority_label_missing_on_every_node(labels: dict[str, st
         ),
     ],
 )
-def test_warns_about_pods_with_incomplete_gang_membership(metadata: dict[str, object], warnings: list[str]) -> None:
+def test_warns_about_pods_with_incomplete_gang_annotations(metadata: dict[str, object], warnings: list[str]) -> None:
     waiting = read_pod(pod_with("p", metadata=metadata))
     assert isinstance(waiting, Pod)
     found = cluster_warnings(configuration(profile="full", gangs={"enabled": True}), Snapshot.of([], [waiting]))

@@ -119,7 +119,7 @@ def node_cache(
     )
 
 
-def test_replacements_follow_the_pods_on_nodes_of_which_the_cache_has_them() -> None:
+def test_replacements_follow_the_pods_whose_selectors_the_cache_keeps() -> None:
     cluster, project = PublishedCluster(), projections(RequiredFields(replacements=True))[PODS]
     pods = [pod_with(name, nodeName="n1", nodeSelector={"a": name}) for name in ("p", "q")]
     cluster.publish("pods", [*map(project, pods), projections(RequiredFields())[PODS](pod_with("r", nodeName="n1"))])

@@ -89,7 +89,7 @@ def test_calls_of_doctor_are_not_listed_as_decisions() -> None:
     assert (found["count"], [each["name"] for each in found["decisions"]]) == (1, ["p"])
 
 
-def test_numbers_stay_the_same_when_old_decisions_are_dropped() -> None:
+def test_decision_numbers_stay_the_same_when_old_decisions_are_dropped() -> None:
     deciding = Deciding(most=2)
     deciding.decide("p", "q")
     assert deciding.numbers == [(1, "p"), (2, "q")]
@@ -97,7 +97,7 @@ def test_numbers_stay_the_same_when_old_decisions_are_dropped() -> None:
     assert deciding.numbers == [(2, "q"), (3, "r")]
 
 
-def test_details_include_every_node() -> None:
+def test_details_of_a_decision_include_every_node() -> None:
     deciding = Deciding()
     deciding.decide("p")
     deciding.decide("p", verb="prioritize")
@@ -109,7 +109,7 @@ def test_details_include_every_node() -> None:
     assert {each["node"]: each["score"] for each in scored["scores"]}["b"] > 0
 
 
-def test_summary_includes_every_field_the_page_filters_by() -> None:
+def test_summary_includes_every_field_that_the_page_filters_by() -> None:
     """Pod, verb, reason, plugin, and nodes: of one that many nodes share the first ones."""
     deciding = Deciding(nodes=[labelled("a", "10"), *MANY])
     deciding.decide("p")

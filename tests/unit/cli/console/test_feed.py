@@ -193,7 +193,7 @@ def test_document_has_only_the_fullest_of_many_pools() -> None:
     assert (len(found), found[0]) == (MAX_LEVELS, (f"{SEAT}@namespace=n70", 2, 2, 0))
 
 
-def test_levels_follow_changes_of_the_cluster() -> None:
+def test_pool_levels_follow_changes_of_the_cluster() -> None:
     source = HandDrivenSource(NotRead("not yet"))
     feed = Feed(source, lambda: NOW)
     configured = ActiveConfiguration.of(configuration({"name": SEAT, "capacity": {"value": 4, "scope": "cluster"}}))

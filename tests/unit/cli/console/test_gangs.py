@@ -57,7 +57,7 @@ def explained(found: ObservedCluster, name: str, monotonic: Callable[[], float] 
     return content
 
 
-def test_open_gang_is_the_one_in_the_table() -> None:
+def test_open_gang_is_read_from_the_table() -> None:
     table = InMemoryGangTable(InMemoryLedgerTable())
     table.put_domain(Domain(claim(until=NOW + 9), 1), Domain())
     table.put(gang([intent(until=NOW + 9)], at=NOW - 2), None)
@@ -85,7 +85,9 @@ def test_unreadable_table_is_reported_with_its_cause() -> None:
         pytest.param(observed(member("a-0"), configured=DEFAULT), "ml/train", 503, id="gangs are disabled"),
     ],
 )
-def test_unexplainable_gang_is_rejected(found: ObservedCluster | NotRead, name: str, status: int) -> None:
+def test_request_for_a_gang_that_cannot_be_explained_is_rejected(
+    found: ObservedCluster | NotRead, name: str, status: int
+) -> None:
     answer = documents(found).gang({"gang": name})
     assert isinstance(answer, Refusal)
     assert answer.status == status

@@ -218,7 +218,9 @@ def tried(message: str = "", reason: str = "Unschedulable", **fields: Any) -> di
         pytest.param(tried(metadata={**CREATED, **DELETED}), None, id="a pod that is being deleted: not listed"),
     ],
 )
-def test_verdict_equals_berth_explain(tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None) -> None:
+def test_verdict_equals_the_verdict_of_berth_explain(
+    tmp_path: Path, fields: dict[str, Any], wanted: tuple[str, str] | None
+) -> None:
     objects = [node_with("n1"), pod_with("p", **fields)]
     asked = of_dump(tmp_path, objects)
     listed = [(each["category"], each["note"]) for each in pending(asked)["pods"]]
@@ -263,7 +265,7 @@ ENDS = "free 2 cpu on node n1: end default/old (holds 4 cpu)"
         pytest.param([TAINT], TOLERATION, True, id="toleration"),
     ],
 )
-def test_pod_ends_if_its_replacement_fits_as_berth_explain_says(
+def test_suggests_ending_a_pod_only_if_its_replacement_fits_elsewhere(
     tmp_path: Path, taints: list[object], fields: dict[str, Any], ends: bool
 ) -> None:
     nodes = [node_with(name, labels={"kubernetes.io/hostname": name}) for name in ("n1", "n2", "n3")]
@@ -283,7 +285,7 @@ def texts(found: dict[str, Any]) -> list[str]:
     return [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
 
 
-def test_node_cache_without_the_selectors_of_pods_on_nodes_ends_no_pod_that_is_replaced() -> None:
+def test_does_not_suggest_ending_a_controllers_pod_if_the_cache_lacks_selectors() -> None:
     owned = read_pod(described("old", "n1", **WHOLE))
     assert isinstance(owned, Pod)
     wanting = pod("p", requests={"cpu": "2"}, nodeSelector={"kubernetes.io/hostname": "n1"})
@@ -296,7 +298,7 @@ def test_node_cache_without_the_selectors_of_pods_on_nodes_ends_no_pod_that_is_r
     assert bare["searchNote"] == ""
 
 
-def test_verdict_on_a_pod_changes_once_schedulers_ignore_it_for_a_minute(tmp_path: Path) -> None:
+def test_pod_that_is_not_tried_for_a_minute_becomes_undetermined(tmp_path: Path) -> None:
     dump = tmp_path / "dump.json"
     waiting = pod_with("p", metadata={"creationTimestamp": "1970-01-01T00:16:00Z"})
     dump.write_bytes(orjson.dumps({"kind": "List", "items": [node_with("n1"), waiting]}))

@@ -83,5 +83,5 @@ def test_entries_of_a_removed_resource_are_not_shown_as_counted() -> None:
     }
 
 
-def test_document_of_an_earlier_server_is_read_without_pools() -> None:
+def test_reads_the_document_of_an_earlier_server_which_lacks_pools() -> None:
     assert list(warnings({"nodes": []})) == []

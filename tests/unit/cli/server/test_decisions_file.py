@@ -61,7 +61,7 @@ def test_every_file_contains_the_node_lists_of_its_records(tmp_path: Path) -> No
         assert (first["nodeNames"], second["nodeList"]) == (["a", "b"], first["nodeList"])
 
 
-def test_writes_a_node_list_again_once_16_others_were_written(tmp_path: Path) -> None:
+def test_writes_a_node_list_again_after_16_other_lists(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
     file = DecisionsFile(path)
     for number in [*range(MAX_LISTS + 1), 0]:

@@ -18,7 +18,7 @@ def request(body: bytes) -> Request:
     return Request("POST", "/scheduler/filter", "", {"content-type": "application/json"}, body=body)
 
 
-def test_large_requests_wait_for_each_other_and_others_do_not_wait() -> None:
+def test_large_requests_wait_for_each_other_but_small_requests_do_not() -> None:
     begun: Queue[int] = Queue()
     may_end = Event()
 

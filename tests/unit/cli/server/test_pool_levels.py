@@ -39,7 +39,9 @@ ON_NODES = {"profile": "managed-resources", "managedResources": [{"name": SEAT}]
         pytest.param(ON_NODES, True, [], id="no floating pool: the state is not read"),
     ],
 )
-def test_levels_describe_the_published_state(document: object, is_published: bool, wanted: list[PoolLevel]) -> None:
+def test_pool_levels_describe_the_published_state(
+    document: object, is_published: bool, wanted: list[PoolLevel]
+) -> None:
     cluster = PublishedCluster()
     cluster.publish_nodes([node("a")])
     holds, waits = pod_object("h", node_name="a", requests={SEAT: "2"}), pod_object("w", requests={SEAT: "2"})

@@ -24,7 +24,7 @@ def ask(verbs: Verbs, pod: str, names: list[str] = NAMES) -> None:
     verbs.ask("filter", cache_mode(names, pod_object(pod)))
 
 
-def test_other_calls_have_their_own_limit_and_do_not_displace_decisions() -> None:
+def test_preempt_calls_have_a_separate_limit_and_do_not_displace_decisions() -> None:
     recent, verbs = recording(most_records=3)
     ask(verbs, "a")
     for number in range(5):
@@ -44,7 +44,7 @@ def test_drops_the_oldest_record(most_records: int, most_nodes: int) -> None:
     assert [(each.at, each.pod.name) for each in recent.all()] == [(2.0, "p2"), (3.0, "p3"), (4.0, "p4")]
 
 
-def test_calls_for_the_same_nodes_share_their_positions() -> None:
+def test_records_of_the_same_nodes_share_their_positions_object() -> None:
     recent, verbs = recording()
     ask(verbs, "a")
     ask(verbs, "b", list(NAMES))

@@ -34,7 +34,7 @@ OUTPUTS = {
 STACK = DeployedStack("berth", None, {"Profile": "full", "WatcherMode": "external"}, OUTPUTS)
 
 
-def test_settings_come_from_the_stack() -> None:
+def test_settings_are_read_from_the_stack() -> None:
     found = watcher_settings(STACK, None)
     assert (found.cache_table, found.ledger_table) == ("berth-CacheTable-1", "berth-LedgerTable-1")
     assert (found.http_timeout, deployed(found.configuration).profile) == (10.0, "full")
@@ -131,7 +131,7 @@ def test_stop_interrupts_a_pause(outcome: WatcherOutcome) -> None:
     assert watcher.runs == 1
 
 
-def test_defect_does_not_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_in_a_run_does_not_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("berth_cli.server.watcher_process.FAILED_PAUSE_SECONDS", 0.0)
     watcher = ScriptedWatcher(fails, hands_over)
     watcher.process.run()
@@ -168,7 +168,7 @@ def test_ready_file_of_a_previous_container_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [None, "removed"], ids=["no directory", "a full disk"])
-def test_files_that_cannot_be_written_do_not_stop_the_watcher(tmp_path: Path, name: str | None) -> None:
+def test_health_files_that_cannot_be_written_do_not_stop_the_watcher(tmp_path: Path, name: str | None) -> None:
     health = Health(None if name is None else tmp_path / name, HandDrivenClock())
     if name is not None:
         (tmp_path / name).rmdir()

@@ -49,7 +49,9 @@ def run(kubernetes: KubernetesOnLoopback, folder: Path, *arguments: str) -> Resu
 
 
 @pytest.mark.parametrize("pod", ["p", "untried", "tried", "gated", "web"])
-def test_explains_a_pod_like_a_dump_of_the_cluster(kubernetes: KubernetesOnLoopback, tmp_path: Path, pod: str) -> None:
+def test_explanation_on_a_live_cluster_equals_explanation_on_its_dump(
+    kubernetes: KubernetesOnLoopback, tmp_path: Path, pod: str
+) -> None:
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"kind": "List", "items": OBJECTS}))
     options = [pod, "--profile", "label-priority", "-o", "json"]

@@ -47,14 +47,14 @@ def missing(new: Mapping[str, Any], kept: RequiredFields) -> list[str]:
         ),
     ],
 )
-def test_names_fields_that_the_new_policy_reads_but_were_not_kept(
+def test_names_fields_that_the_new_policy_reads_but_the_cache_did_not_keep(
     recorded: Mapping[str, Any], new: Mapping[str, Any], lacks: list[str]
 ) -> None:
     assert missing(new, fields(recorded)) == lacks
 
 
 @pytest.mark.parametrize("new", [FULL, GANGS, counted(nodeAnnotation="licences")])
-def test_dump_contains_every_field_of_a_policy(new: Mapping[str, Any]) -> None:
+def test_fields_are_not_missing_if_the_whole_object_is_kept(new: Mapping[str, Any]) -> None:
     assert missing(new, ALL) == []
 
 

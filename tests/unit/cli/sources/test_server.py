@@ -113,7 +113,7 @@ def test_connects_only_with_a_client_certificate(serve: Serve, tmp_path: Path) -
         assert refused.connection_closed, refused
 
 
-def test_distinguishes_missing_tls_from_missing_server() -> None:
+def test_distinguishes_a_server_without_tls_from_a_missing_server() -> None:
     with kubernetes_on_loopback() as server:
         found = endpoint(server.host.replace("http:", "https:")).certificate()
         assert isinstance(found, NoResponse)

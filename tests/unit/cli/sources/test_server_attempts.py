@@ -139,7 +139,7 @@ def recorded(**changed: Any) -> HttpResponse:
         ),
     ],
 )
-def test_reports_a_problem_in_one_line(answer: HttpResponse | NoResponse, message: str) -> None:
+def test_error_names_the_address_and_the_problem(answer: HttpResponse | NoResponse, message: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         read_attempts(Server(answer=answer), "ml", "p")
     assert raised.value.message == f"{ADDRESS}: {message}"

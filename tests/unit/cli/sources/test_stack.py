@@ -136,7 +136,9 @@ def test_reads_password_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(with_secrets("arn:1"), "hidden", 'arn:1 is not {"username"', id="unexpected content"),
     ],
 )
-def test_error_hides_the_secret(stack: DeployedStack, text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_does_not_contain_the_secret(
+    stack: DeployedStack, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: Secrets(text))
     with pytest.raises(StackUnavailable) as raised:
         basic_credentials(stack)

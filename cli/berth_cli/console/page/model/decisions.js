@@ -1,4 +1,4 @@
-// Decisions of the verbs: the server's documents as texts and rows.
+// Converts the server's documents about decisions of the verbs to texts and rows.
 
 import { column, numberColumn, rowOf } from './rows.js';
 

@@ -1,4 +1,4 @@
-// The freshness of the page in one sentence: loading, current, old, or without its console.
+// Describes the freshness of the page in one sentence: loading, current, old, or disconnected from the console.
 
 import { formatAge } from './quantities.js';
 

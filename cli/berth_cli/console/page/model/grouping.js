@@ -1,4 +1,4 @@
-// Nodes in groups by a label, and how much of a resource is in use.
+// Groups nodes by a label, and computes how much of a resource is in use.
 
 /**
  * @typedef {{name: string, states: string[], labels: Map<string, string>, taints: string[],
@@ -22,7 +22,7 @@ export const NO_GROUPS = '';
 
 const ORDER = new Intl.Collator('en', { numeric: true });
 
-/** Sort names as people do: n2 before n10. @param {string} a @param {string} b */
+/** Sort names with their numbers in numeric order: n2 before n10. @param {string} a @param {string} b */
 export function compareNames(a, b) {
   return ORDER.compare(a, b) || (a < b ? -1 : Number(a > b));
 }

@@ -1,4 +1,4 @@
-// Pending pods by reason, gangs, and the explanation of one: the server's documents as texts and rows.
+// Converts the server's documents about pending pods, gangs and explanations to texts and rows.
 
 import { compareNames } from './grouping.js';
 import { formatCount } from './quantities.js';
@@ -144,7 +144,7 @@ const MAX_NAMES = 3;
 export function changeTexts(found) {
   return found.map(({ changes, fits }) => {
     const text = changes.map((change) => change.text).join('; and ');
-    // A change of a node already contains its name.
+    // The text of a node's change already contains the node's name.
     if (!fits.length || changes.some(({ node }) => node)) return text;
     const left = fits.length - MAX_NAMES;
     return `${text} → ${fits.slice(0, MAX_NAMES).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;

@@ -1,4 +1,4 @@
-// Amounts as people read them.
+// Formats amounts for users.
 
 const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2, useGrouping: true });

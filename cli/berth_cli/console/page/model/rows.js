@@ -1,4 +1,4 @@
-// The rows of the tables: groups, nodes and pods, sorted and filtered.
+// Builds the rows of the tables of groups, nodes and pods, and sorts and filters them.
 
 import { compareNames, useOf } from './grouping.js';
 import { formatAmount, formatShare } from './quantities.js';

@@ -1,4 +1,4 @@
-// The decisions as they come, the newest first, and one of them with its nodes and scores.
+// Shows the decisions, the newest first, and the selected decision with its nodes and scores.
 
 import { decisionTable, factsOf, nodesText, scoreBars } from '../model/decisions.js';
 import { arranged } from '../model/rows.js';

@@ -61,7 +61,7 @@ export class Grid {
     const known = this.body.querySelector(isOther ? '[aria-selected="true"]' : '[tabindex="0"]');
     const stop = known ?? this.body.firstElementChild;
     if (stop) this.stopAt(stop);
-    // A user who came here by keyboard goes on by keyboard.
+    // The focused row is gone. Focus the table again, so that the user can continue by keyboard.
     if (hadFocus && !this.body.contains(document.activeElement)) this.focus();
   }
 

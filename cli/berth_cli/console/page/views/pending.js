@@ -1,4 +1,4 @@
-// Pending pods by reason and gangs, beside the map: a reason lights up the nodes that it rejects. Explains one of them.
+// Shows pending pods by reason, and gangs, beside the map; a reason highlights the nodes that it rejects. Explains one.
 
 import * as model from '../model/pending.js';
 import { formatCount } from '../model/quantities.js';
@@ -14,7 +14,7 @@ import { list, row, scoreTable, scrolled, table } from './tables.js';
 const PAUSE_MS = 500;
 const EXPLAIN_PAUSE_MS = 1000;
 const GANGS_PAUSE_MS = 1500;
-/** The kind of object that is explained, its path, its place, and the text in that place meanwhile.
+/** For each kind of object to explain: its path on the server, its place in the page, and the text there meanwhile.
  * @type {['pod' | 'gang', string, string, string][]} */
 const EXPLAINED = [
   ['pod', '/api/explain?pod=', 'explanation', 'Looking for what would place'],
@@ -76,7 +76,7 @@ export class Pending {
   /** @param {model.PendingDocument} found */
   receive(found) {
     this.document = found;
-    // The time was too short for some: the next answer has more.
+    // The time was too short for some pods: the next answer has more of them.
     if (!found.isComplete) this.part += 1;
     this.draw();
   }
@@ -159,7 +159,7 @@ export class Pending {
     const drawn = JSON.stringify(found);
     if (place.dataset.drawn === drawn) return;
     place.dataset.drawn = drawn;
-    // The row under the pointer disappears.
+    // The row under the pointer disappears, so the pointer no longer highlights its nodes.
     this.highlight.point(id, null);
     /** @type {model.Explanation} */
     const { members = [], reasons = [], ranking = [], before = [], warnings = [], counterfactuals = [] } = found;

@@ -31,7 +31,7 @@ export function scoreTable(heads, nodes) {
   return table(heads, rows);
 }
 
-/** A region that scrolls, which the keyboard reaches. @param {string} label @param {HTMLElement} content */
+/** A scrolling region that the keyboard can reach. @param {string} label @param {HTMLElement} content */
 export function scrolled(label, content) {
   return element('div', { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': label, hidden: true }, content);
 }

@@ -65,7 +65,7 @@ def test_nodes_option_returns_every_node_of_the_newest_decisions() -> None:
         pytest.param("pod=ml/p", {"NodePriorityLabel": 3}, id="one pod"),
     ],
 )
-def test_computes_scores_by_plugin_only_for_a_few_decisions(query: str, by_plugin: object) -> None:
+def test_computes_scores_by_plugin_only_for_one_pod_or_with_every_node(query: str, by_plugin: object) -> None:
     recent = RecentDecisions(lambda: NOW)
     verbs = Verbs([labelled("a", "3")], recorder=recent)
     verbs.ask("prioritize", cache_mode(["a"], pod_object("p")))

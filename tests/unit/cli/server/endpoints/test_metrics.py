@@ -149,7 +149,7 @@ def test_floating_pools_have_three_gauges_of_the_state_that_the_head_names() -> 
     assert asked == [cluster.table.head()]
 
 
-def test_returns_only_metrics_of_the_calls_without_other_sources() -> None:
+def test_returns_only_call_metrics_if_other_sources_are_unavailable() -> None:
     cluster, metrics = published(), ServerMetrics()
     metrics.record_call("filter", "decided", 1)
     found = samples(metrics, cluster, cache=InterruptedCacheTable(cluster.table, {"head": outage}))

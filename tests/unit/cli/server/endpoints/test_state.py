@@ -79,7 +79,7 @@ def test_lists_the_reservations_of_the_ledger() -> None:
     assert not list(warnings(content))
 
 
-def test_lists_users_without_tokens_and_pods() -> None:
+def test_lists_users_without_uid_and_extra_fields() -> None:
     info = {"username": "berth-watcher", "uid": "u", "groups": ["system:authenticated"], "extra": {"pod": ["p"]}}
     listed = {"watcher": {"username": "berth-watcher", "groups": ["system:authenticated"]}}
     assert answer(USERS, users={"watcher": lambda: info}) == (200, listed)
@@ -93,7 +93,7 @@ def test_lists_users_without_tokens_and_pods() -> None:
         pytest.param(USERS, {}, id="a dump"),
     ],
 )
-def test_document_is_empty_without_a_source(route: str, empty: object) -> None:
+def test_document_is_empty_if_its_source_does_not_exist(route: str, empty: object) -> None:
     assert answer(route) == (200, empty)
 
 

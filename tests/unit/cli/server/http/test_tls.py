@@ -53,7 +53,7 @@ def test_new_connections_use_a_rotated_certificate(tmp_path: Path) -> None:
     assert not handshake(tls.context, tmp_path / "old.crt")
 
 
-def test_new_connections_need_a_client_of_the_rotated_authority(tmp_path: Path) -> None:
+def test_new_connections_accept_only_clients_of_the_rotated_authority(tmp_path: Path) -> None:
     files, old, new = (self_signed(tmp_path, name) for name in ("server", "old-client", "new-client"))
     authority = tmp_path / "ca.crt"
     authority.write_bytes(old[0].read_bytes())
@@ -98,7 +98,7 @@ def test_authority_file_without_a_certificate_is_rejected(tmp_path: Path) -> Non
     ],
 )
 @pytest.mark.parametrize("option", ["--tls-cert", "--client-ca"])
-def test_end_of_a_certificate_is_reported_in_advance(
+def test_certificate_is_reported_shortly_before_and_after_its_expiry(
     tmp_path: Path, option: str, validity: float, left: float, problem: str
 ) -> None:
     server, long = self_signed(tmp_path, "server", ends=timedelta(days=2000)), tmp_path / "ca.crt"

@@ -61,7 +61,7 @@ def test_new_snapshot_removes_the_previous_one_and_its_log(cluster: TrimmedClust
     assert all(version > head.pointer.compacted_version for version in cluster.kept.versions)
 
 
-def test_snapshot_being_written_is_kept(cluster: TrimmedCluster) -> None:
+def test_snapshot_that_is_being_written_is_kept(cluster: TrimmedCluster) -> None:
     cluster.publish_version(0)
     cluster.compact()
     cluster.table.put_chunks("next", [b"x"], 0.0, lambda _: None)

@@ -101,7 +101,9 @@ REJECTED = "0/1 nodes are available: 1 {}. preemption: 0/1 nodes are available: 
         ),
     ],
 )
-def test_pod_waits_for_a_pool_by_its_condition(status: str, message: object, counted: Counting, waits: bool) -> None:
+def test_condition_decides_whether_a_pod_waits_for_a_pool(
+    status: str, message: object, counted: Counting, waits: bool
+) -> None:
     condition = {"type": "PodScheduled", "status": status, "message": message}
     rejected = pod_with("p", status={"conditions": [condition]})
     # Objects are trimmed again, without their condition.

@@ -62,7 +62,7 @@ def test_generated_pods_have_labels_and_controller(manifests: Any) -> None:
     assert (pod.spec.controller.kind, pod.spec.controller.name) == ("ReplicaSet", "web")
 
 
-def test_adds_workload_to_cluster(manifests: Any) -> None:
+def test_adds_controller_and_service_to_the_cluster(manifests: Any) -> None:
     service = {"kind": "Service", "metadata": {"name": "web"}}
     found = manifests(workload("Deployment", selector={"matchLabels": {"app": "web"}}), service)
     assert [(each["kind"], each["metadata"]["name"]) for each in found.others] == [
