@@ -89,9 +89,13 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--file", type=click.Path(path_type=Path), help="Where to write; default: berth-plugins-VERSION.zip.")
 @click.option(
-    "--architecture", type=click.Choice(ARCHITECTURES), default="arm64", show_default=True, help="The stack's."
+    "--architecture",
+    type=click.Choice(ARCHITECTURES),
+    default="arm64",
+    show_default=True,
+    help="The stack's parameter Architecture.",
 )
-@click.option("--python", type=click.Choice(PYTHONS), default="3.13", show_default=True, help="The stack's.")
+@click.option("--python", type=click.Choice(PYTHONS), default="3.13", show_default=True, help="The functions' Python.")
 def package(directory: Path, file: Path | None, architecture: str, python: str) -> None:
     """Build a Lambda layer from the package berth_plugins in DIR.
 

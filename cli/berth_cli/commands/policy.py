@@ -96,10 +96,13 @@ def test(path: Path, schedulers: tuple[str, ...], output: str) -> None:
     default="0",
     show_default=True,
     metavar="N|N%",
-    help="So many pods may lose their node, or so many per cent of the pods.",
+    help="The number or percentage of pods that may lose their node.",
 )
 @click.option(
-    "--max-moved", callback=read_limit, metavar="N|N%", help="So many pods may go elsewhere; default: any number."
+    "--max-moved",
+    callback=read_limit,
+    metavar="N|N%",
+    help="The same for pods that move to another node. By default, all may.",
 )
 @weight_option
 @schedulers_option

@@ -38,7 +38,9 @@ Exit status: 0 stopped, 1 cannot start, 2 usage error.
     help="Directory of two files for probes: alive (changed every 10 s) and ready (exists once a leader is known).",
 )
 @plugins_option
-@click.option("--no-metrics", is_flag=True, help="Send no metrics to CloudWatch; the alarm WatcherNotRunning goes off.")
+@click.option(
+    "--no-metrics", is_flag=True, help="Do not send metrics to CloudWatch; the alarm WatcherNotRunning then fires."
+)
 def watch(
     stack_name: str, region: str | None, kubeconfig: Path | None, health_dir: Path | None, no_metrics: bool
 ) -> None:
