@@ -27,9 +27,10 @@ class Case:
     """A pod and its cluster. pod: the pod, without a node. snapshot: the cluster without this pod. in_gang: whether the
     pod is placed together with the other members of its gang, which are then in the snapshot. planned: members that the
     snapshot has on the nodes of the gang's plan. missing: the number of pods that need a node; in a gang it may be more
-    than 1. capacities: the changed capacities, by floating pool. rivals: the waiting pods that the scheduler tries
-    first. asked: the UID of the gang's member that needs a place; empty if any member may get it. selecting: by
-    namespace and name of a pod on a node, the fields SELECTING of its spec; lacks the pods whose fields are unknown."""
+    than 1. capacities: the changed capacities, by floating pool. rivals, followers: the waiting pods that the scheduler
+    tries before and after the pod. asked: the UID of the gang's member that needs a place; empty if any member may get
+    it. selecting: by namespace and name of a pod on a node, the fields SELECTING of its spec; lacks the pods whose
+    fields are unknown."""
 
     pod: Pod
     snapshot: Snapshot
@@ -38,6 +39,7 @@ class Case:
     missing: int = 1
     capacities: Mapping[str, int] = field(default_factory=dict)
     rivals: tuple[Pod, ...] = ()
+    followers: tuple[Pod, ...] = ()
     asked: str = ""
     selecting: Mapping[tuple[str, str], Object] = field(default_factory=dict)
 
@@ -122,7 +124,7 @@ class Case:
         document = pod_document(replace(pod, node_name=""))
         spec = part(document, "spec") | self.selecting[pod.namespace, pod.name]
         read = read_pod({**document, "spec": spec})
-        return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="")
+        return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="", created_at=None)
 
 
 def objects_in(value: object) -> list[Object]:

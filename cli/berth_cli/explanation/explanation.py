@@ -20,7 +20,7 @@ from berth_cli.explanation.blockers import BLOCKED, Blockers, PoolShortage, shor
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
-from berth_cli.explanation.rivals import first_taker, rivals_of, taken_text
+from berth_cli.explanation.rivals import beside_waiting, first_taker, taken_text
 from berth_cli.explanation.rules import Reasons, Rules, by_detail, by_reason
 from berth_cli.explanation.target import Target
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
@@ -67,7 +67,7 @@ def explain_pod(
     """Evaluate all nodes and search for changes. now: seconds since the epoch. is_over: returns whether the search must
     stop. cause: why the pod waits if it fits on a node; None if unknown."""
     pod = replace(target.case.pod, created_at=target.state.created_at)
-    case = replace(target.case, rivals=rivals_of(pod, target.waiting))
+    case = beside_waiting(target.case, pod, target.waiting, rules, is_over)
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)
     fitting = [name for name in names if name not in rejected]
