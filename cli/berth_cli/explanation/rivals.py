@@ -18,7 +18,7 @@ from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import PodState, pending_cause
 from berth_cli.explanation.rules import Rules
 from berth_cli.placement.queue import build_queue, by_turn, rank_of
-from berth_cli.placement.scheduler.control_loop import ControlLoop, fit_error_message
+from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, fit_error_message
 from berth_cli.placement.scheduler.extender import PolicyExtender
 
 IsOver = Callable[[], bool]
@@ -85,8 +85,8 @@ def beside_rivals(case: Case, rules: Rules, is_over: IsOver) -> Case:
 def run_turns(
     pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, is_over: IsOver
 ) -> Iterator[tuple[Sequence[Pod], Snapshot]]:
-    """Place one pod, or one gang, after the other. Yield the placed pods and the snapshot after each turn; it shows
-    whether the others wait for a floating pool."""
+    """Place one pod, or one gang, after the other, without evictions. Yield the placed pods and the snapshot after each
+    turn; it shows whether the others wait for a floating pool."""
     names, alone = list(snapshot.nodes), rules.without_gangs
     # Most pods fit nowhere, and pods of a controller are alike.
     nowhere = dict[object, bool]()
@@ -94,19 +94,17 @@ def run_turns(
     for turn in by_turn(pods):
         if is_over():
             break
-        pod, placed, waits = turn[0], list[Pod](), list[Pod]()
+        pod, before, outcomes = turn[0], loop.snapshot, list[Outcome]()
         kind = pod.namespace, pod.priority, pod.spec, pod.label_set, tuple(sorted(pod.annotations.items()))
-        if kind not in nowhere and len(rejected := alone.rejected(pod, names, loop.snapshot)) == len(names):
+        if kind not in nowhere and len(rejected := alone.rejected(pod, names, before)) == len(names):
             reasons = [reason for each in rejected.values() for reason in each.status.reasons]
             nowhere[kind] = waits_for_pool(fit_error_message(len(names), reasons, None))
-        if kind in nowhere:
-            waits = turn if nowhere[kind] else []
-        else:
-            for outcome in loop.run(turn):
-                if outcome.node:
-                    placed.append(outcome.pod)
-                elif waits_for_pool(outcome.message):
-                    waits.append(outcome.pod)
+        if kind not in nowhere:
+            outcomes = list(loop.run(turn))
+        if any(each.preemption and each.preemption.nominated for each in outcomes):
+            loop.snapshot, outcomes = before, []
+        placed = [each.pod for each in outcomes if each.node]
+        waits = turn if nowhere.get(kind) else [each.pod for each in outcomes if waits_for_pool(each.message)]
         changed = [replace(pod, waits_for_pool=True) for pod in waits if not pod.waits_for_pool]
         loop.snapshot = loop.snapshot.with_changes(Changes(pods=changed)) if changed else loop.snapshot
         yield placed, loop.snapshot
