@@ -156,7 +156,12 @@ def _untolerated(case: Case, nodes: Iterable[NodeInfo], failing: Failing) -> Ite
 def _larger(case: Case, rules: Rules, selected: Collection[NodeInfo]) -> Iterator[str]:
     """Compare the requests with the total amounts of the nodes that the pod selects."""
     ignored, larger = rules.berth.counting.ignored_by_scheduler, []
-    counted = {each.resource: each.amount for each in rules.counted(case.pod) if not each.percent}
+    unreadable = {name for node in selected for name in rules.berth.counting.unreadable(node)}
+    counted = {
+        each.resource: each.amount
+        for each in rules.counted(case.pod)
+        if not each.percent and each.resource not in unreadable
+    }
     asked = {name: amount for name, amount in case.pod.spec.requests.asked.items() if name not in ignored} | counted
 
     def amount(name: str, node: NodeInfo) -> int:
@@ -165,7 +170,7 @@ def _larger(case: Case, rules: Rules, selected: Collection[NodeInfo]) -> Iterato
     known = {name for node in case.snapshot.nodes.values() for name in node.allocatable}
     for name, wanted in asked.items():
         most = max((amount(name, node) for node in selected), default=0)
-        if known and not any(amount(name, node) for node in case.snapshot.nodes.values()):
+        if (known or name in counted) and not any(amount(name, node) for node in case.snapshot.nodes.values()):
             yield f"no node has {name}{did_you_mean(name, known)}"
         elif name in counted and not most:
             yield f"no node that it selects has {name}"

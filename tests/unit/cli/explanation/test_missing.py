@@ -221,6 +221,19 @@ def test_first_line_names_everything_that_the_pod_lacks(
 
 
 NO_LICENCE = f"too little {LICENCE} on 1 node"
+DEVICE, LABELS = "example.com/memory", {"count": "2", "size": "8"}
+DEVICES = node_with("n", LABELS)
+TAINTED_DEVICES = node_with("m", LABELS, taints=[{"key": "k", "effect": "NoSchedule"}])
+IN_DEVICES: Mapping[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [
+        {
+            "name": DEVICE,
+            "ignoredByScheduler": True,
+            "devices": {"count": {"nodeLabel": "count"}, "size": {"nodeLabel": "size"}},
+        }
+    ],
+}
 SEATS_AND_LICENCES: Mapping[str, Any] = {
     "profile": "managed-resources",
     "managedResources": [*COUNTED["managedResources"], *IN_ZONE["managedResources"]],
@@ -293,6 +306,23 @@ SEATS_AND_LICENCES: Mapping[str, Any] = {
             COUNTED,
             f": no node has {LICENCE}",
             id="no node is counted",
+        ),
+        pytest.param(
+            licensed(), [licences("n", "some"), licences("m", "")], COUNTED, "", id="the capacity cannot be read"
+        ),
+        pytest.param(
+            licensed(),
+            [licences("n", "", allocatable={}), licences("m", "", allocatable={})],
+            COUNTED,
+            f": no node has {LICENCE}",
+            id="no node is counted or has an amount",
+        ),
+        pytest.param(
+            pod_with(requests={DEVICE: "6"}),
+            [DEVICES, *(pod_with(name, nodeName="n", requests={DEVICE: "6"}) for name in ("h", "i")), TAINTED_DEVICES],
+            IN_DEVICES,
+            f": too little {DEVICE} on 1 node; it does not tolerate k:NoSchedule",
+            id="the devices are too full",
         ),
         pytest.param(
             licensed(nodeSelector={"pool": "web"}),
