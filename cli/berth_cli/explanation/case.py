@@ -14,7 +14,7 @@ from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.objects.pod_group import gang_names, names_gang
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.placement.changed_objects import EVERY_NODE, node_like
+from berth_cli.placement.changed_objects import EVERY_NODE, free_names, node_like
 from berth_cli.sources.node_document import node_document
 from berth_cli.sources.pod_document import pod_document
 
@@ -99,8 +99,7 @@ class Case:
         the name of each new node's model."""
         nodes, models = self.snapshot.nodes, dict[str, str]()
         for like in likes:
-            free = (name for at in itertools.count(1) if (name := f"{like}-new-{at}") not in nodes)
-            models |= dict.fromkeys(itertools.islice(free, count), like)
+            models |= dict.fromkeys(itertools.islice(free_names(like, nodes), count), like)
         read = (read_node(node_like(node_document(nodes[like]), name)) for name, like in models.items())
         added = [node for node in read if isinstance(node, NodeInfo)]
         agents = [
