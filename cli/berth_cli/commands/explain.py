@@ -10,7 +10,7 @@ import click
 from berth.scheduling.framework.plugin import PluginFailed
 from berth_cli.configuration.document import policy_options
 from berth_cli.explanation.answer import answer_to
-from berth_cli.explanation.sources.inputs import Sources, read_inputs
+from berth_cli.explanation.inputs import Sources, read_inputs
 from berth_cli.terminal.options import REGION_HELP, TLSFiles, tls_files_options
 from berth_cli.terminal.output import Format, output_option, render
 

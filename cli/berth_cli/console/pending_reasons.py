@@ -15,12 +15,12 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.console.turns import Turns
 from berth_cli.explanation.pod_state import Cause, PodState, Verdict, pending_cause, verdict_on
 from berth_cli.explanation.rivals import taken_text, tried_by
 from berth_cli.explanation.rules import Reasons, Rules, by_reason
 from berth_cli.placement.scheduler.control_loop import ControlLoop
 from berth_cli.placement.scheduler.extender import PolicyExtender
-from berth_cli.placement.scheduler.turns import Turns
 from berth_cli.terminal.output import duration
 
 
@@ -118,8 +118,7 @@ class PendingJudge:
             order = tried_by(scheduler, fitting)
             key = tuple(pod.uid for pod in order)
             if key not in self._turns:
-                loop = ControlLoop(rules.scheduler, snapshot, PolicyExtender(rules.berth))
-                self._turns[key] = Turns(order, loop, lambda pod, at: bool(rules.fitting(pod, names, at)))
+                self._turns[key] = Turns(order, snapshot, rules)
             with suppress(PluginFailed):
                 is_complete &= self._turns[key].take(lambda: self._monotonic() >= end)
             takers |= {uid: taker for uid, taker in self._turns[key].takers.items() if uid in own}

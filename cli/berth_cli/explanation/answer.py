@@ -10,9 +10,9 @@ from berth_cli.explanation import report
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.gang import explain_gang, gang_document, gang_text
+from berth_cli.explanation.inputs import Inputs
 from berth_cli.explanation.pod_state import IS_PENDING, Cause, pending_cause
 from berth_cli.explanation.rules import Rules
-from berth_cli.explanation.sources.inputs import Inputs
 from berth_cli.sources.attempts import Attempts
 
 

@@ -14,7 +14,7 @@ from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.objects.pod_group import gang_names, names_gang
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.placement.changed_objects import EVERY_NODE, node_like
+from berth_cli.placement.changed_objects import EVERY_NODE, free_names, node_like
 from berth_cli.sources.node_document import node_document
 from berth_cli.sources.pod_document import pod_document
 
@@ -27,9 +27,10 @@ class Case:
     """A pod and its cluster. pod: the pod, without a node. snapshot: the cluster without this pod. in_gang: whether the
     pod is placed together with the other members of its gang, which are then in the snapshot. planned: members that the
     snapshot has on the nodes of the gang's plan. missing: the number of pods that need a node; in a gang it may be more
-    than 1. capacities: the changed capacities, by floating pool. rivals: the waiting pods that the scheduler tries
-    first. asked: the UID of the gang's member that needs a place; empty if any member may get it. selecting: by
-    namespace and name of a pod on a node, the fields SELECTING of its spec; lacks the pods whose fields are unknown."""
+    than 1. capacities: the changed capacities, by floating pool. rivals, followers: the waiting pods that the scheduler
+    tries before and after the pod. asked: the UID of the gang's member that needs a place; empty if any member may get
+    it. selecting: by namespace and name of a pod on a node, the fields SELECTING of its spec; lacks the pods whose
+    fields are unknown."""
 
     pod: Pod
     snapshot: Snapshot
@@ -38,6 +39,7 @@ class Case:
     missing: int = 1
     capacities: Mapping[str, int] = field(default_factory=dict)
     rivals: tuple[Pod, ...] = ()
+    followers: tuple[Pod, ...] = ()
     asked: str = ""
     selecting: Mapping[tuple[str, str], Object] = field(default_factory=dict)
 
@@ -97,8 +99,7 @@ class Case:
         the name of each new node's model."""
         nodes, models = self.snapshot.nodes, dict[str, str]()
         for like in likes:
-            free = (name for at in itertools.count(1) if (name := f"{like}-new-{at}") not in nodes)
-            models |= dict.fromkeys(itertools.islice(free, count), like)
+            models |= dict.fromkeys(itertools.islice(free_names(like, nodes), count), like)
         read = (read_node(node_like(node_document(nodes[like]), name)) for name, like in models.items())
         added = [node for node in read if isinstance(node, NodeInfo)]
         agents = [
@@ -122,7 +123,7 @@ class Case:
         document = pod_document(replace(pod, node_name=""))
         spec = part(document, "spec") | self.selecting[pod.namespace, pod.name]
         read = read_pod({**document, "spec": spec})
-        return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="")
+        return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="", created_at=None)
 
 
 def objects_in(value: object) -> list[Object]:

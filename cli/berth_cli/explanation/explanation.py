@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from berth.scheduling.fields.resources import shown_amount
 from berth.scheduling.fields.taints import TolerationIndex
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.shipped_profiles import FLOATING_FILTER
 from berth.scheduling.gangs.members import order_of_members
 from berth.scheduling.managed_resources.pools import domain_of
@@ -18,7 +20,7 @@ from berth_cli.explanation.blockers import BLOCKED, Blockers, PoolShortage, shor
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
-from berth_cli.explanation.rivals import first_taker, rivals_of, taken_text
+from berth_cli.explanation.rivals import beside_waiting, first_taker, taken_text
 from berth_cli.explanation.rules import Reasons, Rules, by_detail, by_reason
 from berth_cli.explanation.target import Target
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
@@ -28,6 +30,8 @@ from berth_cli.terminal.input_files import did_you_mean
 from berth_cli.terminal.output import MAX_EXAMPLES, examples
 
 MAX_RANKED = 10
+Failing = Mapping[str, Sequence[Status]]
+"""Maps nodes to the statuses of all filters that reject them."""
 GANG_CODES = (ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT)
 
 
@@ -63,7 +67,7 @@ def explain_pod(
     """Evaluate all nodes and search for changes. now: seconds since the epoch. is_over: returns whether the search must
     stop. cause: why the pod waits if it fits on a node; None if unknown."""
     pod = replace(target.case.pod, created_at=target.state.created_at)
-    case = replace(target.case, rivals=rivals_of(pod, target.waiting))
+    case = beside_waiting(target.case, pod, target.waiting, rules, is_over)
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)
     fitting = [name for name in names if name not in rejected]
@@ -111,9 +115,12 @@ def explain_pod(
 def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:
     """Return the reasons that keep the pod from all nodes, as clauses: first those that the end of other pods cannot
     remove. reasons: those of all nodes. pools: those with too little left."""
-    codes = {each.code for each in reasons}
-    texts = [*_larger(case, rules)] or [*_other_half(case, rules, reasons, pools)]
-    texts += _only_taints(case, rules) if ReasonCode.UNTOLERATED_TAINT in codes else ()
+    codes, selected = {each.code for each in reasons}, _selected(case)
+    counted = [each.resource for each in rules.counted(case.pod)]
+    candidates = [node for node in selected if all(rules.capacity(name, node) for name in counted)]
+    failing = rules.failing(case.pod, [node.name for node in candidates], case.snapshot)
+    texts = [*_larger(case, rules, selected)] or [*_too_little(case, rules, reasons, pools, failing)]
+    texts += _untolerated(case, candidates, failing)
     texts += [each.text for each in pools[:MAX_EXAMPLES]]
     if len(pools) > MAX_EXAMPLES:
         texts.append(f"{len(pools) - MAX_EXAMPLES} more pools have too little left")
@@ -130,49 +137,71 @@ def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
     return texts
 
 
-def _only_taints(case: Case, rules: Rules) -> Iterator[str]:
-    """Name the taints if nothing else keeps the pod from the nodes that it selects."""
-    tolerations, nodes = TolerationIndex(case.pod.spec.tolerations), _selected(case)
-    failing = rules.failing(case.pod, [node.name for node in nodes], case.snapshot).values()
-    codes = {code for statuses in failing for each in statuses for code in each.reason_codes}
-    if codes == {ReasonCode.UNTOLERATED_TAINT} and all(failing):
-        taints = dict.fromkeys(str(each) for node in nodes for each in tolerations.untolerated(node.taints))
-        yield f"it does not tolerate {examples(list(taints))}"
-
-
 def _selected(case: Case) -> Collection[NodeInfo]:
     """Return the nodes that the pod selects; all if it does not select nodes."""
     required, nodes = required_of(case.pod), case.snapshot.nodes.values()
     return [node for node in nodes if required is None or required.matches(node)] or nodes
 
 
-def _larger(case: Case, rules: Rules) -> Iterator[str]:
+def _untolerated(case: Case, nodes: Iterable[NodeInfo], failing: Failing) -> Iterator[str]:
+    """Name the taints of these nodes if nothing else keeps the pod away, apart from counted resources, which are named,
+    too."""
+    tolerations = TolerationIndex(case.pod.spec.tolerations)
+    codes = {code for statuses in failing.values() for each in statuses for code in each.reason_codes}
+    if codes - {ReasonCode.INSUFFICIENT_COUNTED_RESOURCE} == {ReasonCode.UNTOLERATED_TAINT} and all(failing.values()):
+        taints = dict.fromkeys(str(each) for node in nodes for each in tolerations.untolerated(node.taints))
+        yield f"it does not tolerate {examples(list(taints))}"
+
+
+def _larger(case: Case, rules: Rules, selected: Collection[NodeInfo]) -> Iterator[str]:
     """Compare the requests with the total amounts of the nodes that the pod selects."""
-    selected, larger = _selected(case), []
+    ignored, larger = rules.berth.counting.ignored_by_scheduler, []
+    unreadable = {name for node in selected for name in rules.berth.counting.unreadable(node)}
+    counted = {
+        each.resource: each.amount
+        for each in rules.counted(case.pod)
+        if not each.percent and each.resource not in unreadable
+    }
+    asked = {name: amount for name, amount in case.pod.spec.requests.asked.items() if name not in ignored} | counted
+
+    def amount(name: str, node: NodeInfo) -> int:
+        return rules.capacity(name, node) if name in counted else node.allocatable.get(name, 0)
+
     known = {name for node in case.snapshot.nodes.values() for name in node.allocatable}
-    for name, asked in case.pod.spec.requests.asked.items():
-        most = max((node.allocatable.get(name, 0) for node in selected), default=0)
-        if name in rules.berth.counting.ignored_by_scheduler:
-            continue
-        if known and name not in known:
+    for name, wanted in asked.items():
+        most = max((amount(name, node) for node in selected), default=0)
+        if (known or name in counted) and not any(amount(name, node) for node in case.snapshot.nodes.values()):
             yield f"no node has {name}{did_you_mean(name, known)}"
-        elif 0 < most < asked:
-            larger.append(f"{name} {shown_amount(name, asked)} of at most {shown_amount(name, most)}")
+        elif name in counted and not most:
+            yield f"no node that it selects has {name}"
+        elif 0 < most < wanted:
+            larger.append(f"{name} {shown_amount(name, wanted)} of at most {shown_amount(name, most)}")
     if larger:
         yield f"larger than the largest node ({', '.join(larger)})"
 
 
-def _other_half(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Iterator[str]:
-    """If pools of label values are full: name the resources that nodes lack, with the label values of these nodes."""
+def _too_little(
+    case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage], failing: Failing
+) -> Iterator[str]:
+    """Name the counted resources that the candidates lack. If pools of label values are full: also other resources that
+    nodes lack, with the label values of these nodes."""
     found = (domain_of(each.pool).partition("=")[0] for each in pools)
     keys = [key for key in found if key in rules.berth.counting.floating.label_keys]
-    short = {reason.text: names for reason, names in reasons.items() if reason.code is ReasonCode.INSUFFICIENT_RESOURCE}
-    if keys and short:
-        names = set().union(*short.values())
-        values = sorted({case.snapshot.nodes[name].labels.get(keys[0], "") for name in names})
+    short = defaultdict[str, list[str]](list)
+    for reason, names in reasons.items():
+        if keys and reason.code is ReasonCode.INSUFFICIENT_RESOURCE:
+            short[reason.text] += names
+    for name, statuses in failing.items():
+        for status in statuses:
+            if ReasonCode.INSUFFICIENT_COUNTED_RESOURCE in status.reason_codes:
+                for text in status.reasons:
+                    short[text].append(name)
+    if short:
+        nodes = set().union(*short.values())
+        values = sorted({case.snapshot.nodes[name].labels.get(keys[0], "") for name in nodes}) if keys else [""]
         place = f" in {shown_domain(f'{keys[0]}={examples(values)}')}" if all(values) else ""
         resources = " and ".join(text.removeprefix("Insufficient ") for text in short)
-        yield f"too little {resources} on {len(names)} {'node' if len(names) == 1 else 'nodes'}{place}"
+        yield f"too little {resources} on {len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}{place}"
 
 
 def pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:

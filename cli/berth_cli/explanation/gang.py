@@ -14,10 +14,10 @@ from berth.scheduling.gangs.plans import GangOutcome
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.case import Case
-from berth_cli.explanation.counterfactuals.search import IsOver, Search, next_member, search
+from berth_cli.explanation.counterfactuals.search import Search, next_member, search
 from berth_cli.explanation.pod_state import Cause, Verdict, pending_cause
 from berth_cli.explanation.report import VERSION, changes_text, reasons_document, reasons_text, search_document
-from berth_cli.explanation.rivals import rivals_of
+from berth_cli.explanation.rivals import IsOver, beside_waiting
 from berth_cli.explanation.rules import Reasons, Rules, by_detail, by_reason
 from berth_cli.explanation.target import Target
 from berth_cli.placement.queue import rank_of
@@ -96,6 +96,9 @@ def explain_gang(
     case = case if first.node_name else case.rooted_at(first.uid)
     # The order must not depend on the member that the user names.
     waiting = [each for each in pods if not each.node_name]
+    turn = min(waiting, key=rank_of, default=first)
+    case = beside_waiting(case, turn, target.waiting, rules, is_over or (lambda: False))
+    snapshot = case.snapshot.with_changes(Changes(pods=(case.pod,)))
     snapshot = snapshot.with_changes(Changes(pods_gone=[("", each.uid) for each in waiting]))
     placement = rules.placement(first, snapshot.with_changes(Changes(pods=waiting)))
     assert not isinstance(placement, InvalidGang)
@@ -107,14 +110,13 @@ def explain_gang(
     found = GangExplanation(gang.key, gang.minimum, Verdict.PLACED, members=members, before=before, invalid=invalid)
     if isinstance(outcome, GangError | GangWait):
         status = rules.gang_status(case.pod, case.snapshot) if outcome is GangWait.FOR_MEMBERS else None
-        rivals = rivals_of(min(waiting, key=rank_of, default=first), target.waiting)
         return replace(
             found,
             verdict=Verdict.PENDING,
             reason=outcome,
             exist="" if status is None else status.waits_for,
             reasons=_reasons(placement, case, rules),
-            search=None if is_over is None else search(replace(case, rivals=rivals), rules, is_over),
+            search=None if is_over is None else search(case, rules, is_over),
         )
     if outcome is None or placement is None:
         return found

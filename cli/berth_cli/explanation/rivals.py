@@ -6,17 +6,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from berth.cluster.field_projection import waits_for_pool
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import PodState, pending_cause
 from berth_cli.explanation.rules import Rules
 from berth_cli.placement.queue import build_queue, by_turn, rank_of
-from berth_cli.placement.scheduler.control_loop import ControlLoop
+from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, fit_error_message
 from berth_cli.placement.scheduler.extender import PolicyExtender
+
+IsOver = Callable[[], bool]
+"""Returns whether the time is over."""
 
 
 def tried_by(scheduler: str, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[Pod, ...]:
@@ -30,15 +36,19 @@ def tried_by(scheduler: str, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[P
     return build_queue(tried, ()).pods
 
 
-def rivals_of(pod: Pod, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[Pod, ...]:
-    """Return the pods that are tried before this pod, in the scheduler's order, without the members of its gang."""
-    gang, ahead = gang_names(pod), tried_by(pod.scheduler_name or DEFAULT_SCHEDULER, waiting)
-    return tuple(
-        other
-        for other in ahead
-        if rank_of(other) < rank_of(pod)
-        and not (gang and other.namespace == pod.namespace and gang_names(other) == gang)
-    )
+def beside_waiting(
+    case: Case, first: Pod, waiting: Iterable[tuple[Pod, PodState]], rules: Rules, is_over: IsOver
+) -> Case:
+    """Return the case with the pods that are tried before and after this pod of its gang, in the scheduler's order.
+    Units of floating pools are kept for the former."""
+    gang, queue = gang_names(first), tried_by(first.scheduler_name or DEFAULT_SCHEDULER, waiting)
+    others = [pod for pod in queue if not gang or pod.namespace != first.namespace or gang_names(pod) != gang]
+    rivals = tuple(pod for pod in others if rank_of(pod) < rank_of(first))
+    case = replace(case, rivals=rivals, followers=tuple(others[len(rivals) :]))
+    if not rules.berth.counting.floating.exist:
+        return case
+    last = beside_rivals(case, rules, is_over).snapshot
+    return case.with_changes(Changes(pods=[pod for pod in last.unbound.values() if pod.waits_for_pool]))
 
 
 def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequence[str], Sequence[Pod]]:
@@ -54,38 +64,50 @@ def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequ
     return sorted({found.places[uid] for uid in wanted}), found.placed
 
 
-def first_taker(case: Case, rules: Rules, is_over: Callable[[], bool]) -> tuple[Pod | None, Case]:
+def first_taker(case: Case, rules: Rules, is_over: IsOver) -> tuple[Pod | None, Case]:
     """Place the rivals until the pod, or its gang, does not fit any more. Return the one that took its place, or the
     first member of its gang; None if the pod still fits or the time is over; and the cluster with the placed rivals."""
     beside = case
-    for placed, beside in _with_rivals(case, rules, is_over):
-        if not places_of(beside, rules)[0]:
+    for placed, snapshot in run_turns(case.rivals, case.snapshot, rules, is_over):
+        beside = replace(case, snapshot=snapshot)
+        if placed and not places_of(beside, rules)[0]:
             return placed[0], beside
     return None, beside
 
 
-def beside_rivals(case: Case, rules: Rules, is_over: Callable[[], bool]) -> Case:
+def beside_rivals(case: Case, rules: Rules, is_over: IsOver) -> Case:
     """Return the case with all rivals on their nodes; they are not there yet, so they cannot end."""
-    steps = list(_with_rivals(case, rules, is_over))
-    placed = (pod for pods, _ in steps for pod in pods)
-    return replace(steps[-1][1], planned=(*case.planned, *placed)) if steps else case
+    turns = [((), case.snapshot), *run_turns(case.rivals, case.snapshot, rules, is_over)]
+    placed = (pod for pods, _ in turns for pod in pods)
+    return replace(case, snapshot=turns[-1][1], planned=(*case.planned, *placed))
 
 
-def _with_rivals(case: Case, rules: Rules, is_over: Callable[[], bool]) -> Iterator[tuple[Sequence[Pod], Case]]:
-    """Place one rival, or one gang, after the other; yield the placed pods and the cluster with them."""
-    names, alone = list(case.snapshot.nodes), rules.without_gangs
-    # Most rivals fit nowhere, and pods of a controller are alike.
-    nowhere = set[tuple[object, object]]()
-    loop = ControlLoop(rules.scheduler, case.snapshot, PolicyExtender(rules.berth))
-    for pod, *others in by_turn(case.rivals):
-        kind = pod.spec, pod.label_set
+def run_turns(
+    pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, is_over: IsOver
+) -> Iterator[tuple[Sequence[Pod], Snapshot]]:
+    """Place one pod, or one gang, after the other, without evictions. Yield the placed pods and the snapshot after each
+    turn; it shows whether the others wait for a floating pool."""
+    names, alone = list(snapshot.nodes), rules.without_gangs
+    # Most pods fit nowhere, and pods of a controller are alike.
+    nowhere = dict[object, bool]()
+    loop = ControlLoop(rules.scheduler, snapshot, PolicyExtender(rules.berth))
+    for turn in by_turn(pods):
         if is_over():
             break
-        if kind in nowhere or not alone.fitting(pod, names, loop.snapshot):
-            nowhere.add(kind)
-            continue
-        if placed := [outcome.pod for outcome in loop.run([pod, *others]) if outcome.node]:
-            yield placed, replace(case, snapshot=loop.snapshot)
+        pod, before, outcomes = turn[0], loop.snapshot, list[Outcome]()
+        kind = pod.namespace, pod.priority, pod.spec, pod.label_set, tuple(sorted(pod.annotations.items()))
+        if kind not in nowhere and len(rejected := alone.rejected(pod, names, before)) == len(names):
+            reasons = [reason for each in rejected.values() for reason in each.status.reasons]
+            nowhere[kind] = waits_for_pool(fit_error_message(len(names), reasons, None))
+        if kind not in nowhere:
+            outcomes = list(loop.run(turn))
+        if any(each.preemption and each.preemption.nominated for each in outcomes):
+            loop.snapshot, outcomes = before, []
+        placed = [each.pod for each in outcomes if each.node]
+        waits = turn if nowhere.get(kind) else [each.pod for each in outcomes if waits_for_pool(each.message)]
+        changed = [replace(pod, waits_for_pool=True) for pod in waits if not pod.waits_for_pool]
+        loop.snapshot = loop.snapshot.with_changes(Changes(pods=changed)) if changed else loop.snapshot
+        yield placed, loop.snapshot
 
 
 def taken_text(taker: Pod | None, pod: Pod) -> str:

@@ -21,8 +21,9 @@ from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration,
 from berth.scheduling.gangs.overview import GangStatus
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.pools import domain_of, limits_namespace, resource_of
-from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.plugins.floating_resources import FloatingResources
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.policy import Policy
@@ -113,6 +114,16 @@ class Rules:
                 if status is not SUCCESS and status not in own:
                     own.append(status)
         return found
+
+    def counted(self, pod: Pod) -> tuple[Demand, ...]:
+        """Return the pod's demands that are counted on nodes; empty if one cannot be read."""
+        demands = self.berth.counting.demands(pod)
+        return () if isinstance(demands, UnreadableObject) else self.berth.counting.node_demands(demands)
+
+    def capacity(self, resource: str, node: NodeInfo) -> int:
+        """Return the node's capacity of a counted resource, on its largest device."""
+        capacity = self.berth.counting.capacity(node)
+        return max((capacity[pool] for pool in self.berth.counting.pools(resource, capacity)), default=0)
 
     def filters(self, pod: Pod) -> list[AnyFilter]:
         """Return the filters that apply to the pod."""

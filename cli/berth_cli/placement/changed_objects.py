@@ -4,8 +4,9 @@ given objects are not modified. Unchanged parts are shared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, islice
 
 import orjson
 
@@ -117,15 +118,16 @@ def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> It
             model = obj
         elif obj.get("kind") == "Pod" and node_of(obj) == addition.like and runs_on_every_node(obj):
             agents.append(obj)
-    number = 0
-    for _ in range(addition.count):
-        number += 1
-        while (name := f"{addition.like}-new-{number}") in taken:
-            number += 1
+    for name in islice(free_names(addition.like, taken), addition.count):
         taken.add(name)
         yield node_like(model, name)
         for agent in agents:
             yield _agent_on(agent, name)
+
+
+def free_names(like: str, taken: Container[str]) -> Iterator[str]:
+    """Yield names for new nodes like this one."""
+    return (name for number in count(1) if (name := f"{like}-new-{number}") not in taken)
 
 
 def is_node_state(key: str) -> bool:

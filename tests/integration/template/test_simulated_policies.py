@@ -23,8 +23,8 @@ from berth.ledger.nodes.dynamodb_item import OPEN
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.runtime import aws_clients
-from berth_cli.explanation.sources import stack as explained_stack
 from berth_cli.server.options import DynamoDBStore
+from berth_cli.sources import stack_state as explained_stack
 from berth_cli.sources.stack import DeployedStack
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.events import http_event

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
 
-from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.fields.resources import PODS
 from berth.scheduling.framework.plugin import Status
 from berth.scheduling.managed_resources.pools import left, resource_of
@@ -32,9 +31,8 @@ class Rejected:
     blockers: Blockers
 
     def held(self, pod: Pod) -> Mapping[str, int]:
-        """Return the counted resources that a pod requests."""
-        demands = self.rules.berth.counting.demands(pod)
-        return {} if isinstance(demands, UnreadableObject) else {each.resource: each.amount for each in demands}
+        """Return the resources counted on nodes that a pod requests."""
+        return {each.resource: each.amount for each in self.rules.counted(pod)}
 
 
 Answer = Callable[[Rejected], Iterator[Option]]
@@ -89,8 +87,8 @@ def _resources(of: Rejected) -> Iterator[Option]:
 def _counted_resources(of: Rejected) -> Iterator[Option]:
     counting, node, short = of.rules.berth.counting, of.node, {}
     capacity = counting.capacity(node)
-    room, demands = left(capacity, counting.used(node.pods, capacity)), counting.demands(of.case.pod)
-    for demand in () if isinstance(demands, UnreadableObject) else counting.node_demands(demands):
+    room = left(capacity, counting.used(node.pods, capacity))
+    for demand in of.rules.counted(of.case.pod):
         # The device with the most room has the smallest shortage.
         lacks = [demand.of(capacity[pool]) - room[pool] for pool in counting.pools(demand.resource, capacity)]
         short[demand.resource] = min(lacks, default=demand.amount)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, product
@@ -25,9 +25,10 @@ from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.change import ChangeKind, Option, create_members, lower_members, size_of
 from berth_cli.explanation.counterfactuals.node_changes import add_nodes, with_waiting
 from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals, shortage
-from berth_cli.explanation.rivals import beside_rivals, first_taker, places_of, taken_text
+from berth_cli.explanation.rivals import IsOver, beside_rivals, first_taker, places_of, run_turns, taken_text
 from berth_cli.explanation.rules import Rules
 from berth_cli.placement.changed_objects import is_node_state, kinds_of_nodes
+from berth_cli.placement.queue import build_queue, rank_of
 
 SEARCH_SECONDS = 5.0
 """The time limit of the search. On a large cluster it is reached before all changes are tried."""
@@ -48,8 +49,6 @@ OF_THE_CLUSTER = {
 """Reasons that the whole cluster or a domain may cause, so they may also apply to new nodes."""
 
 ZONE = "topology.kubernetes.io/zone"
-
-IsOver = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +140,12 @@ class _Trial:
         fits, placed = places_of(beside, rules, names)
         if taker is None and not fits:
             fits, placed = places_of(beside, rules)
-        if taker is None:
-            waiting = _waiting_replacements(self.case, changes, beside, placed, rules.without_gangs)
-            return None if waiting is None else Counterfactual(with_waiting(changes, waiting), fits)
-        return Counterfactual(changes, fits, taker)
+        if taker is not None:
+            return Counterfactual(changes, fits, taker)
+        if not fits:
+            return None
+        waiting = _waiting_replacements(self.case, changes, beside, placed, rules, self.is_over)
+        return None if waiting is None else Counterfactual(with_waiting(changes, waiting), fits)
 
     def places(self, changes: Option) -> Counterfactual | None:
         """Return the changes with their effect if the pod, or its gang, then has a place that no other pod takes."""
@@ -174,25 +175,27 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 
 def _waiting_replacements(
-    case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules
+    case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules, is_over: IsOver
 ) -> Sequence[Pod] | None:
-    """Place the ended pods that their controllers create again beside the placed pods. Return those that then wait;
-    None if one waits that must not. With a floating pool, a pod of a lower priority may wait, because the rule keeps
-    its share for the pod."""
+    """Place the other waiting pods beside the placed pods, and the ended pods that their controllers create again.
+    Return those that then wait; None if one waits that must not. With a floating pool, a pod of a lower priority may
+    wait, because the rule keeps its share for the pod."""
     holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
-    snapshot, waiting = changed.snapshot.with_changes(Changes(pods=placed)), list[Pod]()
-    for pod in (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share):
-        if case.lacks_replacement_of(pod):
+    pods = (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share)
+    ended = [pod for pod in pods if pod.spec.controller is not None]
+    if not ended or any(map(case.lacks_replacement_of, ended)):
+        return None if ended else ()
+    again = [case.replacement_of(pod) for pod in ended]
+    followers = [pod for pod in case.followers if rank_of(pod) < max(map(rank_of, again))]
+    beside, waiting = changed.snapshot.with_changes(Changes(pods=placed)), list[Pod]()
+    # Most replacements that wait fit nowhere, even without the other pods. These may be many.
+    for others in ([], followers) if followers else ([],):
+        turns = run_turns(build_queue((*others, *again), ()).pods, beside, rules, is_over)
+        found = {pod.uid for pods, _ in turns for pod in pods}
+        waiting = [pod for pod, new in zip(ended, again, strict=True) if new.uid not in found]
+        may_wait = all(holds_share[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0) for pod in waiting)
+        if not may_wait or is_over():
             return None
-        if pod.spec.controller is not None:
-            again = case.replacement_of(pod)
-            fits = rules.fitting(again, sorted(snapshot.nodes), snapshot)
-            if fits:
-                snapshot = snapshot.with_changes(Changes(pods=(replace(again, node_name=fits[0]),)))
-            elif holds_share[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0):
-                waiting.append(pod)
-            else:
-                return None
     return waiting
 
 

@@ -156,7 +156,8 @@ def lines(results: Sequence[CaseResult]) -> Iterator[str]:
     for result in results:
         yield f"{'FAIL' if result.failures else 'pass'}  {result.case.place}  {result.case.name}"
         for failure in result.failures:
-            yield from (f"      {line}" for line in _failure_lines(failure))
+            yield f"      {failure}"
+            yield from (f"        {detail}" for detail in failure.details)
     failed = sum(bool(result.failures) for result in results)
     yield f"{len(results)} cases: {len(results) - failed} passed, {failed} failed"
 
@@ -188,8 +189,3 @@ def document(results: Sequence[CaseResult]) -> dict[str, object]:
         "passed": len(results) - failed,
         "failed": failed,
     }
-
-
-def _failure_lines(failure: Failure) -> Iterator[str]:
-    yield str(failure)
-    yield from (f"  {detail}" for detail in failure.details)

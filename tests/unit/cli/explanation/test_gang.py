@@ -12,9 +12,9 @@ from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth_cli.explanation.answer import answer_to
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.gang import explain_gang, gang_document, gang_text
+from berth_cli.explanation.inputs import Inputs
 from berth_cli.explanation.report import headline
 from berth_cli.explanation.rules import Rules
-from berth_cli.explanation.sources.inputs import Inputs
 from berth_cli.explanation.target import Target, read_target
 from berth_cli.sources.attempts import Attempts
 from berth_cli.terminal.input_files import InvalidInput

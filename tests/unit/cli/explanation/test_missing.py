@@ -12,7 +12,7 @@ from berth_cli.explanation.explanation import Explanation, explain_pod
 from berth_cli.explanation.report import document, headline
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
-from tests.unit.cli.explanation.cases import FULL, Object, rules, target
+from tests.unit.cli.explanation.cases import COUNTED, FULL, LICENCE, Object, rules, target
 
 SEAT, ZONE = "example.com/seat", "topology.kubernetes.io/zone"
 IN_ZONE: Mapping[str, Any] = {
@@ -56,6 +56,16 @@ def daemon(name: str, on: str) -> Object:
 def explained(pod: Object, *objects: Object, given: Mapping[str, Any] = FULL) -> Explanation:
     found = target(pod, *objects, document=given)
     return explain_pod(found, rules(given), weight=1, now=0, is_over=lambda: False)
+
+
+def licences(name: str, count: str, *taints: str, **fields: Any) -> Object:
+    """A node with so many licences; none if the count is empty."""
+    found = [{"key": key, "effect": "NoSchedule"} for key in taints]
+    return node_with(name, {"licences": count} if count else {}, taints=found, **fields)
+
+
+def licensed(name: str = "p", count: str = "1", on: str = "", **fields: Any) -> Object:
+    return pod_with(name, requests={LICENCE: count}, nodeName=on, **fields)
 
 
 A = [zone("a1", "a"), zone("a2", "a")]
@@ -208,6 +218,138 @@ def test_first_line_names_everything_that_the_pod_lacks(
     nodes = sum(each["kind"] == "Node" for each in objects)
     found = explained(pod, *objects, given=given)
     assert headline(found) == f"default/p: pending: 0 of {nodes} nodes fit{wanted}"
+
+
+NO_LICENCE = f"too little {LICENCE} on 1 node"
+DEVICE, LABELS = "example.com/memory", {"count": "2", "size": "8"}
+DEVICES = node_with("n", LABELS)
+TAINTED_DEVICES = node_with("m", LABELS, taints=[{"key": "k", "effect": "NoSchedule"}])
+IN_DEVICES: Mapping[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [
+        {
+            "name": DEVICE,
+            "ignoredByScheduler": True,
+            "devices": {"count": {"nodeLabel": "count"}, "size": {"nodeLabel": "size"}},
+        }
+    ],
+}
+SEATS_AND_LICENCES: Mapping[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [*COUNTED["managedResources"], *IN_ZONE["managedResources"]],
+}
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "given", "wanted"),
+    [
+        pytest.param(
+            licensed(), [licences("n", "1"), licensed("h", on="n")], COUNTED, f": {NO_LICENCE}", id="no other node"
+        ),
+        pytest.param(
+            licensed(),
+            [licences("n", "1"), licensed("h", on="n"), licences("m", "", "k")],
+            COUNTED,
+            f": {NO_LICENCE}",
+            id="the taint is on a node that is not counted",
+        ),
+        pytest.param(
+            licensed(),
+            [licences("n", "1"), licensed("h", on="n"), licences("m", "1", "k")],
+            COUNTED,
+            f": {NO_LICENCE}; it does not tolerate k:NoSchedule",
+            id="the taint is on another node, which has enough",
+        ),
+        pytest.param(
+            licensed(),
+            [licences("n", "1", "k"), licensed("h", on="n"), licences("m", "")],
+            COUNTED,
+            f": {NO_LICENCE}; it does not tolerate k:NoSchedule",
+            id="the taint is on the same node",
+        ),
+        pytest.param(
+            licensed(),
+            [licences("n", "1", "k"), licences("m", "")],
+            COUNTED,
+            ": it does not tolerate k:NoSchedule",
+            id="only the taint: the other node is not counted",
+        ),
+        pytest.param(
+            pod_with(requests={LICENCE: "1", "cpu": "1"}),
+            [
+                licences("n", "1"),
+                licensed("h", on="n"),
+                licences("m", "1"),
+                pod_with("w", nodeName="m", requests={"cpu": "4"}),
+            ],
+            COUNTED,
+            f": {NO_LICENCE}",
+            id="another node lacks something else",
+        ),
+        pytest.param(
+            licensed(count="3"),
+            [licences("n", "2"), licences("m", "", "k")],
+            COUNTED,
+            f": larger than the largest node ({LICENCE} 3 of at most 2)",
+            id="larger than the capacity of every node",
+        ),
+        pytest.param(
+            licensed(count="3"),
+            [licences("n", "2", "k"), licences("m", "")],
+            COUNTED,
+            f": larger than the largest node ({LICENCE} 3 of at most 2); it does not tolerate k:NoSchedule",
+            id="larger than the capacity of every node, which is tainted",
+        ),
+        pytest.param(
+            licensed(),
+            [licences("n", "", "k"), licences("m", "")],
+            COUNTED,
+            f": no node has {LICENCE}",
+            id="no node is counted",
+        ),
+        pytest.param(
+            licensed(), [licences("n", "some"), licences("m", "")], COUNTED, "", id="the capacity cannot be read"
+        ),
+        pytest.param(
+            licensed(),
+            [licences("n", "", allocatable={}), licences("m", "", allocatable={})],
+            COUNTED,
+            f": no node has {LICENCE}",
+            id="no node is counted or has an amount",
+        ),
+        pytest.param(
+            pod_with(requests={DEVICE: "6"}),
+            [DEVICES, *(pod_with(name, nodeName="n", requests={DEVICE: "6"}) for name in ("h", "i")), TAINTED_DEVICES],
+            IN_DEVICES,
+            f": too little {DEVICE} on 1 node; it does not tolerate k:NoSchedule",
+            id="the devices are too full",
+        ),
+        pytest.param(
+            licensed(nodeSelector={"pool": "web"}),
+            [licences("n", "1", "k"), node_with("m", {"pool": "web"})],
+            COUNTED,
+            f": no node that it selects has {LICENCE}",
+            id="no node that it selects is counted",
+        ),
+        pytest.param(
+            pod_with(requests={LICENCE: "1", SEAT: "1"}),
+            [
+                node_with("n", {"licences": "1", ZONE: "a"}),
+                licensed("h", on="n"),
+                node_with("m", {"licences": "1", ZONE: "c"}),
+                asks("g", "4", "m"),
+            ],
+            SEATS_AND_LICENCES,
+            f": too little {LICENCE} on 1 node in zone a; {NO_SEAT} c",
+            id="the other half is a full pool",
+        ),
+    ],
+)
+def test_first_line_names_counted_resource_that_nodes_lack(
+    pod: Object, objects: Sequence[Object], given: Mapping[str, Any], wanted: str
+) -> None:
+    nodes = sum(each["kind"] == "Node" for each in objects)
+    assert headline(explained(pod, *objects, given=given)) == f"default/p: pending: 0 of {nodes} nodes fit{wanted}"
 
 
 def test_document_lists_everything_that_the_first_line_names() -> None:

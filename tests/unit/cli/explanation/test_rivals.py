@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.explanation.counterfactuals.change import ChangeKind
 from berth_cli.explanation.counterfactuals.search import Search, search
-from berth_cli.explanation.explanation import explain_pod
+from berth_cli.explanation.explanation import Explanation, explain_pod
+from berth_cli.explanation.gang import explain_gang
 from berth_cli.explanation.pod_state import Verdict
 from berth_cli.explanation.report import changes_text, headline, search_document
-from berth_cli.explanation.rivals import rivals_of
+from berth_cli.explanation.rivals import beside_waiting
 from tests.builders.gangs import member_object
 from tests.builders.nodes import node_with
 from tests.builders.planned import gang_configuration
@@ -23,6 +24,9 @@ from tests.unit.cli.explanation.cases import FULL, Object, rules, target
 NODE = node_with("a")
 LAST = {"pool": "last"}
 FULL_NODE = [NODE, pod_with("w", nodeName="a", priority=99, requests={"cpu": "4"})]
+SEAT = "example.com/seat"
+TOLERATES: dict[str, Any] = {"tolerations": [{"key": "k", "operator": "Exists"}]}
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
 GANGS = gang_configuration().model_dump(by_alias=True, exclude_unset=True)
 CLAIM: dict[str, Any] = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]}
 
@@ -36,8 +40,13 @@ def asks(name: str = "p", cpu: str = "3", reason: str = "Unschedulable", **field
 
 def searched(*objects: Object, document: Mapping[str, Any] = FULL) -> Search:
     found = target(asks(), *objects, document=document)
-    case = replace(found.case, rivals=rivals_of(found.case.pod, found.waiting))
+    case = beside_waiting(found.case, found.case.pod, found.waiting, rules(document), lambda: False)
     return search(case, rules(document), lambda: False)
+
+
+def explained(*objects: Object, pod: Object | None = None, document: Mapping[str, Any] = FULL) -> Explanation:
+    asked = target(pod or asks(), *objects, document=document)
+    return explain_pod(asked, rules(document), weight=1, now=0, is_over=lambda: False)
 
 
 def texts(found: Search) -> tuple[list[str], str]:
@@ -85,18 +94,85 @@ def test_change_counts_only_if_the_pod_has_a_node_after_pods_of_a_higher_priorit
     assert texts(searched(*FULL_NODE, *rivals)) == wanted
 
 
-OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
-
-
-@pytest.mark.parametrize(("rivals", "ends"), [([], True), (["big"], False)], ids=["none", "one"])
-def test_replacement_of_an_ended_pod_needs_room_beside_pods_of_a_higher_priority(rivals: list[str], ends: bool) -> None:
-    tolerates: dict[str, Any] = {"tolerations": [{"key": "k", "operator": "Exists"}]}
-    held = {"ownerReferences": [OWNER]}
-    busy = pod_with("w", nodeName="a", requests={"cpu": "4"}, metadata=held, **tolerates)
+@pytest.mark.parametrize(
+    ("others", "ends"),
+    [
+        pytest.param([], True, id="no other pod waits"),
+        pytest.param([asks("big", priority=5, **TOLERATES)], False, id="a pod that is tried before"),
+        pytest.param([asks("late", **at(9), **TOLERATES)], False, id="a younger pod, which is older than the new pod"),
+        pytest.param([asks("late", reason="", **at(9), **TOLERATES)], False, id="a younger pod that was not tried"),
+        pytest.param([asks("late", priority=-1, **TOLERATES)], True, id="a pod of a lower priority"),
+        pytest.param([asks("late", cpu="9", **at(9), **TOLERATES)], True, id="a younger pod that fits nowhere"),
+        pytest.param([asks("late", **at(9))], True, id="a younger pod that needs the other node only later"),
+        pytest.param(
+            [asks("late", reason="", schedulerName="nobody", **at(9), **TOLERATES)],
+            True,
+            id="no scheduler has its name",
+        ),
+    ],
+)
+def test_replacement_of_an_ended_pod_needs_room_beside_all_pods_that_are_tried_before_it(
+    others: list[Object], ends: bool
+) -> None:
+    busy = pod_with("w", nodeName="a", requests={"cpu": "4"}, metadata={"ownerReferences": [OWNER]}, **TOLERATES)
     other = node_with("b", taints=[{"key": "k", "value": "", "effect": "NoSchedule"}])
-    found = searched(NODE, other, busy, *(asks(name, priority=5, **tolerates) for name in rivals))
+    found = explained(NODE, other, busy, *others, pod=asks(**at(1))).search
+    assert found is not None
     texts = [change.text for each in found.found for change in each.changes]
     assert any("end default/w" in text for text in texts) is ends
+
+
+SEATS: dict[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [{"name": SEAT, "capacity": {"value": 3, "scope": "cluster"}}],
+}
+HELD = pod_with("h", nodeName="a", requests={SEAT: "2"}, metadata={"ownerReferences": [OWNER]}, priority=-1)
+KEPT = f"1 of 3 {SEAT} left in the cluster, kept for waiting pods of a higher priority"
+
+
+def seats(name: str = "p", count: str = "1", reason: str = "Unschedulable", **fields: Any) -> Object:
+    pod = asks(name, reason=reason, **fields)
+    pod["spec"]["containers"][0]["resources"] = {"requests": {SEAT: count}}
+    return pod
+
+
+@pytest.mark.parametrize("reason", ["", "Unschedulable"], ids=["not tried", "tried when the pool had enough"])
+@pytest.mark.parametrize(
+    ("others", "wanted"),
+    [
+        pytest.param([{"count": "2", "priority": 5}], f": 0 of 1 nodes fit: {KEPT}", id="higher priority"),
+        pytest.param([{"count": "2", "priority": -1}], " fit", id="lower priority"),
+        pytest.param([{"count": "2", **at(1)}], " fit", id="the same priority"),
+        pytest.param([{"count": "2", "priority": 5, "nodeSelector": LAST}], " fit", id="it waits for a node"),
+        pytest.param([{"priority": 5}], "default/o0 of higher priority would take it first", id="it takes the unit"),
+        pytest.param([{"priority": 5}, {"priority": 5}], KEPT, id="two: one takes the unit, one waits for another"),
+    ],
+)
+def test_units_are_kept_for_pods_of_a_higher_priority_that_wait_for_a_pool_at_their_turn(
+    others: list[dict[str, Any]], wanted: str, reason: str
+) -> None:
+    rivals = (seats(f"o{at}", reason=reason, **fields) for at, fields in enumerate(others))
+    found = explained(NODE, HELD, *rivals, pod=seats(), document=SEATS)
+    assert wanted in headline(found)
+
+
+def test_proposals_leave_units_for_an_untried_pod_of_a_higher_priority() -> None:
+    """2 of 3 units are used. The pod needs 1, and the other pod needs 3."""
+    found = explained(NODE, HELD, seats("o", "3", "", priority=5), pod=seats(), document=SEATS).search
+    assert found is not None
+    assert [each.changes[0].text for each in found.found] == [
+        f"raise the capacity of {SEAT}@cluster from 3 to 6",
+    ]
+
+
+def test_gang_waits_for_units_that_are_kept_for_an_untried_pod() -> None:
+    document = {**SEATS, "gangs": {"enabled": True}}
+    gang = [{"kind": "Pod", **member_object(f"m{each}", "g", 2, requests={SEAT: "1"})} for each in range(2)]
+    holder = pod_with("h", nodeName="a", requests={SEAT: "1"})
+    other = seats("o", "3", "", priority=5, schedulerName="berth-scheduler")
+    asked = target(gang[0], NODE, holder, gang[1], other, document=document)
+    found = explain_gang(asked, BerthConfiguration.model_validate(document), is_over=lambda: False)
+    assert found.verdict is Verdict.PENDING
 
 
 def test_names_the_pod_that_takes_the_room() -> None:
@@ -174,7 +250,7 @@ def test_gang_is_lowered_beside_pods_that_are_tried_first() -> None:
     gang = [member_object(f"m{each}", "g", 2, requests={"cpu": "2"}) for each in range(2)]
     first = asks("first", cpu="1", priority=5)
     found = target({"kind": "Pod", **gang[0]}, NODE, {"kind": "Pod", **gang[1]}, first, document=GANGS)
-    case = replace(found.case, rivals=rivals_of(found.case.pod, found.waiting))
+    case = beside_waiting(found.case, found.case.pod, found.waiting, rules(GANGS), lambda: False)
     shown = search(case, rules(GANGS), lambda: False).found
     assert shown[0].changes[0].text == "lower each member's request of cpu from 2 to 1500m"
 

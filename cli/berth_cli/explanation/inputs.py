@@ -61,7 +61,7 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
         notes = (CONFIGURATION_UNKNOWN,) if failure and given is None else ()
     elif sources.stack is not None:
         # Imported here: the AWS SDK is slow to import, and a dump does not need it.
-        from berth_cli.explanation.sources.stack import read_stack
+        from berth_cli.sources.stack_state import read_stack
 
         state = read_stack(sources.stack, sources.region, parse_name(pod))
         objects, where, is_trimmed = state.objects, state.where, True

@@ -17,11 +17,11 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.explanation import report
 from berth_cli.explanation.explanation import explain_pod
 from berth_cli.explanation.rules import Rules
-from berth_cli.explanation.sources.stack import StackState, read_tables
 from berth_cli.explanation.target import read_target
 from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.sources.attempts import Attempts, NoRecord
+from berth_cli.sources.stack_state import StackState, read_tables
 from berth_cli.terminal.input_files import InvalidInput
 from tests.builders.nodes import PRIORITY, labelled, node, node_with
 from tests.builders.pods import pod_with

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects import Pod
-from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.console.turns import Turns
 from berth_cli.explanation.rules import Rules
-from berth_cli.placement.scheduler.control_loop import control_loop_of
-from berth_cli.placement.scheduler.turns import Turns
 from tests.unit.cli.console.cases import node, pod, snapshot
 
 FULL = BerthConfiguration.model_validate({"profile": "full"})
@@ -20,10 +17,7 @@ def test_pods_that_find_no_room_name_the_pod_that_took_the_last_place_and_a_run_
     wide: dict[str, Any] = {"requests": {"cpu": "2"}}
     order = [pod(name, priority=priority, **wide) for name, priority in (("a", 9), ("b", 8), ("c", 7), ("d", 6))]
 
-    def fits(one: Pod, at: Snapshot) -> bool:
-        return bool(rules.fitting(one, ["n1"], at))
-
-    turns, calls = Turns(order, control_loop_of(FULL, state), fits), iter((False, False, True))
+    turns, calls = Turns(order, state, rules), iter((False, False, True))
     assert not turns.take(lambda: next(calls))
     assert [each.name for each in order if each.uid in turns.takers] == ["a", "b"]
     assert turns.take(lambda: False)

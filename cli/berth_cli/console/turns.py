@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.explanation.rivals import run_turns
+from berth_cli.explanation.rules import Rules
 from berth_cli.placement.queue import by_turn, rank_of
-from berth_cli.placement.scheduler.control_loop import ControlLoop
 
 
 class Turns:
     """Places pods in order, as far as the time allows. takers: by UID, the pod that took the place of each one so far;
     None if it has room. Pods of equal rank do not count."""
 
-    def __init__(self, order: Sequence[Pod], loop: ControlLoop, fits: Callable[[Pod, Snapshot], bool]) -> None:
-        """`order`: as in the queue. `fits`: returns whether a pod fits on any node."""
+    def __init__(self, order: Sequence[Pod], snapshot: Snapshot, rules: Rules) -> None:
+        """`order`: as in the queue."""
         self.takers: dict[str, Pod | None] = {}
-        self._loop, self._fits, self._turns = loop, fits, self._run(order)
+        self._names, self._rules, self._turns = list(snapshot.nodes), rules, self._run(order, snapshot)
 
     def take(self, is_over: Callable[[], bool]) -> bool:
         """Continue until the time is over. Return whether all pods had their turn."""
@@ -30,20 +31,18 @@ class Turns:
                 return True
         return False
 
-    def _run(self, order: Sequence[Pod]) -> Iterator[bool]:
+    def _run(self, order: Sequence[Pod], snapshot: Snapshot) -> Iterator[bool]:
         """Yield after each pod, or gang."""
         history: list[tuple[Pod, Snapshot]] = []
         by_kind: dict[object, Pod | None] = {}
         rank, before = None, 0
-        for pods in by_turn(order):
+        turns = run_turns(order, snapshot, self._rules, lambda: False)
+        for pods, (placed, state) in zip(by_turn(order), turns, strict=True):
             if rank_of(pods[0]) != rank:
                 # What had room before the last rank may have lost it.
                 rank, before = rank_of(pods[0]), len(history)
                 by_kind = {kind: taker for kind, taker in by_kind.items() if taker is not None}
-            placed: list[Pod] = []
-            if any((pod.spec, pod.label_set) not in by_kind for pod in pods):
-                placed = self._placed(pods)
-                history += [(pod, self._loop.snapshot) for pod in placed[:1]]
+            history += [(pod, state) for pod in placed[:1]]
             self.takers |= dict.fromkeys((pod.uid for pod in placed), None)
             for pod in pods:
                 kind = pod.spec, pod.label_set
@@ -54,19 +53,7 @@ class Turns:
                 self.takers[pod.uid] = by_kind[kind]
             yield True
 
-    def _placed(self, pods: Sequence[Pod]) -> list[Pod]:
-        """Place pods without evictions."""
-        before = self._loop.snapshot
-        outcomes = list(self._loop.run(pods))
-        if any(each.preemption and each.preemption.nominated for each in outcomes):
-            self._loop.snapshot, outcomes = before, []
-        return [each.pod for each in outcomes if each.node]
-
     def _taker(self, pod: Pod, history: Sequence[tuple[Pod, Snapshot]]) -> Pod | None:
         """Return the first placed pod beside which the pod does not fit."""
-
-        def is_without_room(at: tuple[Pod, Snapshot]) -> bool:
-            return not self._fits(pod, at[1])
-
-        lost = bisect_left(history, True, key=is_without_room)
+        lost = bisect_left(history, True, key=lambda at: not self._rules.fitting(pod, self._names, at[1]))
         return history[lost][0] if lost < len(history) else None
