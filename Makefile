@@ -83,7 +83,7 @@ upstream: setup $(CONTROLPLANE) ## Judge Kubernetes' own tables by Berth, and ru
 	@$(BIN)/python -m tests.upstream $(if $(SUITES),--suites $(SUITES)) $(if $(MODES),--modes $(MODES)) $(if $(ONLY),--only '$(ONLY)')
 chaos: tools $(CONTROLPLANE) ## Play faults, and check what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds)
 	@$(BIN)/python -m tests.chaos --seed $(or $(SEED),0) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WITHIN),--seconds $(WITHIN)) $(if $(ONLY),--only $(ONLY))
-game-day: tools $(CONTROLPLANE) .tools/kubectl/kubectl ## Break ten things on the deployed stack in the emulator: alarms, findings, recovery (ONLY=fault,… ARGUMENTS=--write)
+game-day: tools $(CONTROLPLANE) .tools/kubectl/kubectl ## Break one thing after another on the deployed stack in the emulator: alarms, findings, recovery (ONLY=fault,… ARGUMENTS=--write)
 	@$(BIN)/python -m tests.gameday $(if $(ONLY),--only '$(ONLY)') $(ARGUMENTS)
 bench: setup $(CONTROLPLANE) .build/bench-peer-$(KUBERNETES) ## Measure calls beside their floor, and pods a second through a scheduler (CASES=name,… NODES=500,1000 RUNS=3 N=500 PERCENTAGE=100)
 	@$(BIN)/python -m tests.bench

@@ -6,14 +6,12 @@ from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
     from berth.runtime.adapters import cache_adapters
-    from berth.runtime.http.endpoint import EndpointSettings
+    from berth.runtime.http.endpoint import NodeCacheSettings
     from berth.runtime.http.events import HTTPAnswer, HTTPEvent
     from berth.runtime.http.health_endpoint import health_endpoint
-    from berth.runtime.settings import PolicySettings
 
-    endpoint = health_endpoint(
-        EndpointSettings.from_environ(os.environ), cache_adapters(PolicySettings.from_environ(os.environ))
-    )
+    settings = NodeCacheSettings.from_environ(os.environ)
+    endpoint = health_endpoint(settings, cache_adapters(settings))
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

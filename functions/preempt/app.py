@@ -9,21 +9,15 @@ from berth.garbage_collection import start_without_collection
 with start_without_collection():
     from berth.extender.preempt import READS, AnsweredVictims, answer_preempt, empty_on_failure, failed
     from berth.runtime.adapters import node_cache, trial_cache
-    from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+    from berth.runtime.http.endpoint import NodeCacheSettings, VerbEndpoint
     from berth.runtime.http.events import HTTPAnswer, HTTPEvent
-    from berth.runtime.settings import PolicySettings
 
-    settings = PolicySettings.from_environ(os.environ)
+    settings = NodeCacheSettings.from_environ(os.environ)
     cache = node_cache(settings, "preempt")
     tell = empty_on_failure if settings.password_in_url else failed
     answer = partial(answer_preempt, cache=cache, failed=tell, answered=AnsweredVictims(), sleep=time.sleep)
     endpoint = VerbEndpoint(
-        "preempt",
-        EndpointSettings.from_environ(os.environ),
-        answer,
-        tell,
-        partial(cache.catch_up, READS),
-        trial_cache=trial_cache(settings),
+        "preempt", settings, answer, tell, partial(cache.catch_up, READS), trial_cache=trial_cache(settings)
     )
 
 

@@ -62,28 +62,54 @@ class FaultyProxy:
         self._expired: Answer | None = None
         self._streams: set[socket.socket] = set()
         self.failed = 0
-        self._server = _Server((HOST, 0), type("Handler", (_Handler,), {"proxy": self}))
+        self._context: ssl.SSLContext | None = None
         if own is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*own)
+            self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._context.load_cert_chain(*own)
             if client_ca is not None:
-                context.verify_mode = ssl.CERT_REQUIRED
-                context.load_verify_locations(client_ca)
-            self._server.socket = context.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+                self._context.verify_mode = ssl.CERT_REQUIRED
+                self._context.load_verify_locations(client_ca)
+        self._server = self._bound(0)
+        self._thread: threading.Thread
         self.url = f"http{'' if own is None else 's'}://{HOST}:{self._server.server_port}"
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._listen()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _bound(self, port: int) -> _Server:
+        """Take the port, and refuse its connections."""
+        server = _Server((HOST, port), type("Handler", (_Handler,), {"proxy": self}), bind_and_activate=False)
+        server.server_bind()
+        if self._context is not None:
+            server.socket = self._context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        return server
+
+    def _listen(self) -> None:
+        self._server.server_activate()
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread.start()
+
+    def _close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         self.cut_streams()
         self._thread.join()
+
+    @contextmanager
+    def refusing_connections(self) -> Iterator[None]:
+        """Until the block ends nobody serves the address; the next call on an open connection ends it."""
+        port = self._server.server_port
+        self._close()
+        self._server = self._bound(port)
+        try:
+            with self.failing(1.0, (Cut.BEFORE,), Random(0)):
+                yield
+        finally:
+            self._listen()
 
     @contextmanager
     def failing(self, rate: float, faults: Sequence[Fault], random: Random) -> Iterator[None]:

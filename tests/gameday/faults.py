@@ -1,4 +1,4 @@
-"""The ten faults: what breaks, which alarms have to fire, and what ends it.
+"""The faults: what breaks, which alarms have to fire, what doctor has to find, and what ends it.
 
 A fault that Berth has to survive names no alarm.
 """
@@ -27,12 +27,13 @@ VERBS = ("FilterFunction", "PrioritizeFunction", "BindFunction", "PreemptFunctio
 
 @dataclass(frozen=True)
 class Fault:
-    """alarms: each has to fire within five minutes; empty: none may. ended_by: what the operator does at its end; empty
-    if nothing has to be done."""
+    """alarms: each has to fire within five minutes; empty: none may. check: of doctor, which then has to fail or warn.
+    ended_by: what the operator does at its end; empty if nothing has to be done."""
 
     label: str
     does: Callable[[Scene], AbstractContextManager[None]]
     alarms: frozenset[str]
+    check: str = ""
     ended_by: str = ""
 
     @property
@@ -60,6 +61,11 @@ def certificate_expired(scene: Scene) -> Iterator[None]:
     scene.gateway.directory.revoke(client.serial, datetime.now(UTC))
     scene.stack.allow()
     scene.start_scheduler(scene.gateway.client)
+
+
+def endpoint_gone(scene: Scene) -> AbstractContextManager[None]:
+    """Nobody serves the domain name any more: no call reaches the API, and none is counted."""
+    return scene.gateway.refusing_connections()
 
 
 @contextmanager
@@ -145,19 +151,33 @@ def _set_schedule(scene: Scene, state: str) -> None:
 
 
 FAULTS: Sequence[Fault] = (
-    Fault("Scheduler stopped", scheduler_stopped, frozenset({"PodsUndecided"}), "start it"),
+    Fault("Scheduler stopped", scheduler_stopped, frozenset({"PodsUndecided"}), "schedulerName", "start it"),
     Fault(
         "Certificate expired",
         certificate_expired,
         frozenset({"CertificateExpiry", "PodsUndecided"}),
+        "client-certificate",
         "a valid certificate, revoke the old one",
     ),
-    Fault("Allow-list unreadable", allow_list_unreadable, frozenset({"Failures"}), "the right is back"),
-    Fault("Table throttled", table_throttled, frozenset({"WatcherNotRunning"}), "throttling ends"),
-    Fault("Table deleted", table_deleted, frozenset({"WatcherNotRunning"}), "create it, `berth certificates allow`"),
-    Fault("Configuration lost", configuration_lost, frozenset({"Failures"}), "`berth config apply`"),
+    Fault("Endpoint gone", endpoint_gone, frozenset({"PodsUndecided"}), "verbs", "it is back"),
+    Fault("Allow-list unreadable", allow_list_unreadable, frozenset({"Failures"}), ended_by="the right is back"),
+    Fault("Table throttled", table_throttled, frozenset({"WatcherNotRunning"}), "table", "throttling ends"),
+    Fault(
+        "Table deleted",
+        table_deleted,
+        frozenset({"WatcherNotRunning"}),
+        "table",
+        "create it, `berth certificates allow`",
+    ),
+    Fault("Configuration lost", configuration_lost, frozenset({"Failures"}), "filterVerb", "`berth config apply`"),
     Fault("Watcher killed in a deployment", watcher_killed_in_deployment, frozenset()),
-    Fault("API server away", api_server_away, frozenset({"CacheStale"}), "it is back"),
-    Fault("Clock of the watcher 5 minutes behind", clock_off, frozenset({"CacheStale"}), "the clock is right"),
-    Fault("Head older than maxStaleness", head_too_old, frozenset({"WatcherNotRunning"}), "enable the schedule"),
+    Fault("API server away", api_server_away, frozenset({"CacheStale"}), "watcher-rights", "it is back"),
+    Fault("Clock of the watcher 5 minutes behind", clock_off, frozenset({"CacheStale"}), "lease", "the clock is right"),
+    Fault(
+        "Head older than maxStaleness",
+        head_too_old,
+        frozenset({"WatcherNotRunning"}),
+        "schedule",
+        "enable the schedule",
+    ),
 )

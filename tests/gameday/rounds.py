@@ -52,6 +52,8 @@ def play(scene: Scene, fault: Fault) -> Round:
         done.problems.append(f"{type(error).__name__}: {error}")
     for name in sorted(fault.alarms - done.fired.keys()):
         done.problems.append(f"{name} did not fire within {ALARM_SECONDS:g} s")
+    if fault.check and fault.check not in done.doctor:
+        done.problems.append(f"berth doctor does not report {fault.check}")
     if not fault.alarms:
         done.problems += [f"{name} fired" for name in sorted(done.fired)]
     return done

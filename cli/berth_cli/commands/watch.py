@@ -69,7 +69,8 @@ def _watch(
 
     import boto3
 
-    from berth.runtime.adapters import CALLS, log
+    from berth.runtime.adapters import log
+    from berth.runtime.aws_clients import CALLS
     from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics
     from berth.runtime.telemetry.metrics import Metrics
     from berth.runtime.watcher.watcher_function import WatcherFunction

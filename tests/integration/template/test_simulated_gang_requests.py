@@ -23,7 +23,7 @@ from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 from berth.ledger.nodes.table import LedgerTable
 from berth.runtime import aws_clients
-from berth.runtime.adapters import CALLS
+from berth.runtime.aws_clients import CALLS
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, dynamodb_tables
 from berth.scheduling.gangs.gang import GangKey

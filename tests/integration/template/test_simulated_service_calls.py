@@ -23,7 +23,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from berth.authentication.dynamodb_allow_list import ALLOW_LIST_KEY
 from berth.runtime import aws_clients
-from berth.runtime.adapters import CALLS
+from berth.runtime.aws_clients import CALLS
 from berth.runtime.cluster_settings import WatcherSettings
 from berth.runtime.http.events import WARM_UP_EVENT
 from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics

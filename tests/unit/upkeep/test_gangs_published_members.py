@@ -13,7 +13,6 @@ from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
 from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
-from berth.scheduling.objects.projection import is_member
 from berth.upkeep.gangs import PublishedMembers
 from tests.builders.gangs import member_object
 from tests.builders.planned import gang_policy
@@ -47,7 +46,7 @@ def publication(*changes: Change, is_complete: bool = True) -> Publication:
 
 
 def members_after(*publications: Publication) -> PublishedMembers:
-    found = PublishedMembers(is_member, gang_policy().was_exempt)
+    found = PublishedMembers(gang_policy().was_exempt)
     for each in publications:
         found.published(each)
     return found

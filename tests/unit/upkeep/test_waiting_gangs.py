@@ -10,7 +10,6 @@ from berth.cluster.watch.resources import NODES, PODS
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
-from berth.scheduling.objects.projection import is_member
 from berth.upkeep.pod_events import PodEventReason
 from berth.upkeep.waiting_gangs import COPY_SECONDS, MAX_MEMBERS, PATIENCE_SECONDS, REPEAT_SECONDS, WaitingGangs
 from tests.builders.gangs import member_object
@@ -32,7 +31,7 @@ class World:
     def __init__(self) -> None:
         self.clock = HandDrivenClock(1000.0)
         self.objects: dict[Key, Object] = {}
-        self.waiting = WaitingGangs(POLICY, list, is_member, self.clock)
+        self.waiting = WaitingGangs(POLICY, list, self.clock)
         self.publish(Change("nodes", "n0", KEPT[NODES](node_with("n0", None, allocatable={"cpu": "3", "pods": "99"}))))
 
     def publish(self, *changes: Change) -> None:

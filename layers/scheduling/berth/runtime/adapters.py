@@ -21,15 +21,13 @@ from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.runtime.aws_clients import CALLS
 from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import Tables, table_opener
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.snapshot.parts import Parts
 from berth.scheduling.snapshot.snapshot import PlacedPods
-
-# A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
-CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
 if TYPE_CHECKING:
     from berth.ledger.gangs.table import TableOpenGangs

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
 
+# A verb has the scheduler's httpTimeout, 5 s by default, for everything, including the check of its caller; two
+# attempts of a second fit into it.
+CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
+
 
 class LambdaClient(Protocol):
     """The only method of boto3's Lambda client that Berth uses."""

@@ -20,8 +20,7 @@ from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
-from berth.runtime.adapters import CALLS
-from berth.runtime.aws_clients import aws_client, aws_credentials
+from berth.runtime.aws_clients import CALLS, aws_client, aws_credentials
 from berth.runtime.cluster_settings import ClusterSettings, WatcherMode
 from berth.scheduling.configuration.document import WakeUp
 

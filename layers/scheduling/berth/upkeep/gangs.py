@@ -36,6 +36,7 @@ from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.projection import is_member
 
 POLL_SECONDS = 2.0
 
@@ -271,10 +272,9 @@ class PublishedMembers:
     """Tracks the members on nodes while this process leads. The publishing thread calls `published`; any thread may
     call `on_nodes`."""
 
-    def __init__(self, is_member: Callable[[Object], bool], was_exempt: WasExempt) -> None:
-        """Create the index. is_member: returns whether a projected pod names a gang; other pods are not read or kept.
-        was_exempt: returns whether a pod on a node was bound without its gang."""
-        self._is_member, self._was_exempt = is_member, was_exempt
+    def __init__(self, was_exempt: WasExempt) -> None:
+        """Create the index. was_exempt: returns whether a pod on a node was bound without its gang."""
+        self._was_exempt = was_exempt
         self._lock = Lock()
         self._is_complete = False
         self._by_pod: dict[str, tuple[GangKey, str]] = {}
@@ -296,7 +296,7 @@ class PublishedMembers:
     def _learn(self, changes: Iterable[Change]) -> None:
         for resource, key, obj in changes:
             if resource == "pods":
-                placed = None if obj is None or not self._is_member(obj) else self._placed(obj)
+                placed = None if obj is None or not is_member(obj) else self._placed(obj)
                 with self._lock:
                     self._replace(key, placed)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,6 +23,7 @@ from threading import Lock
 
 from berth.nodecache.feed.changes import Key, Object, OmissionReason
 from berth.nodecache.feed.leader import Publication
+from berth.scheduling.fields.reading import part
 from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 
@@ -125,8 +126,7 @@ def omission_event(key: Key, pod: Object, reason: OmissionReason) -> PodEvent | 
 
 def uid_of(pod: Object) -> str:
     """Return the UID, or an empty string if the object does not have one."""
-    metadata = pod.get("metadata")
-    uid = metadata.get("uid") if isinstance(metadata, Mapping) else None
+    uid = part(pod, "metadata").get("uid")
     return uid if isinstance(uid, str) else ""
 
 

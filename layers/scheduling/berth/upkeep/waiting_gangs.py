@@ -13,14 +13,15 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
 
-from berth.nodecache.feed.changes import Change, Object
+from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.leader import Publication
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.scheduling.fields.reading import part
 from berth.scheduling.gangs.gang import GangKey, OpenGang
 from berth.scheduling.gangs.overview import GangStage, GangStatus
+from berth.scheduling.objects.projection import is_member
 from berth.scheduling.policy import Policy
 from berth.upkeep.pod_events import PodEvent, PodEventReason, bounded
-from berth.upkeep.wake_up import pod_field
 
 LOOK_SECONDS = 10.0
 
@@ -46,15 +47,10 @@ class WaitingGangs:
     """Finds waiting gangs in one leadership. The publishing thread calls `published`, another one calls `events`."""
 
     def __init__(
-        self,
-        policy: Policy,
-        open_gangs: Callable[[], Sequence[OpenGang]],
-        is_member: Callable[[Object], bool],
-        monotonic: Callable[[], float],
+        self, policy: Policy, open_gangs: Callable[[], Sequence[OpenGang]], monotonic: Callable[[], float]
     ) -> None:
-        """Prepare the search. open_gangs: returns the gangs that are being bound; may raise TableUnavailable.
-        is_member: returns whether a projected pod names a gang."""
-        self._policy, self._open_gangs, self._is_member, self._monotonic = policy, open_gangs, is_member, monotonic
+        """Prepare the search. open_gangs: returns the gangs that are being bound; may raise TableUnavailable."""
+        self._policy, self._open_gangs, self._monotonic = policy, open_gangs, monotonic
         self._lock = Lock()
         self._pending: set[str] = set()
         self._pending_since = math.inf
@@ -127,7 +123,7 @@ class WaitingGangs:
     def _learn(self, changes: Sequence[Change]) -> None:
         for resource, key, obj in changes:
             if resource == "pods":
-                if obj is not None and self._is_member(obj) and not pod_field(obj, "spec", "nodeName"):
+                if obj is not None and is_member(obj) and not part(obj, "spec").get("nodeName"):
                     self._pending.add(key)
                 else:
                     self._pending.discard(key)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -32,6 +32,7 @@ from berth.lease.clock import Clock
 from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.leader import Publication
+from berth.scheduling.fields.reading import part
 from berth.scheduling.framework.plugin import ALL_EVENTS, ClusterEvent, ClusterEvents
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
@@ -261,23 +262,17 @@ def _ends_wait(before: Object | None, now: Object | None) -> bool:
 
 def is_unscheduled(pod: Object) -> bool:
     """Return whether the pod is not on a node, but may still be bound."""
-    return not pod_field(pod, "spec", "nodeName") and not _has_ended(pod)
+    return not part(pod, "spec").get("nodeName") and not _has_ended(pod)
 
 
 def _has_ended(pod: Object) -> bool:
-    return pod_field(pod, "status", "phase") in (SUCCEEDED, FAILED)
+    return part(pod, "status").get("phase") in (SUCCEEDED, FAILED)
 
 
 def _place(pod: Object) -> object:
     """Return the node on which the pod takes room: its node or its nominated node."""
-    return pod_field(pod, "spec", "nodeName") or pod_field(pod, "status", "nominatedNodeName") or ""
+    return part(pod, "spec").get("nodeName") or part(pod, "status").get("nominatedNodeName") or ""
 
 
 def _content(pod: Object | None) -> list[object]:
     return [] if pod is None else [pod.get(name) for name in ("metadata", "spec", SHARED)]
-
-
-def pod_field(pod: Object, part: str, name: str) -> object:
-    """Return a field of a part of the pod, such as `spec`; None if it is absent."""
-    found = pod.get(part)
-    return found.get(name) if isinstance(found, Mapping) else None

@@ -12,9 +12,9 @@ from berth.authentication.authorizer import AnyAuthorizer, BasicAuthorizer
 from berth.authentication.outcomes import Authentication
 from berth.authentication.stores import SecretsManagerPasswords
 from berth.lease.clock import Clock, SystemClock
-from berth.runtime.aws_clients import aws_client
+from berth.runtime.aws_clients import CALLS, aws_client
 from berth.runtime.environment import SchedulerSettings, one_of, variable
-from berth.runtime.http.callers import CALLS, CallerCheck
+from berth.runtime.http.callers import CallerCheck
 from berth.runtime.http.events import WARM_UP_EVENT, WARM_UP_SOURCE, HTTPEvent, call_deadline, is_from
 from berth.runtime.http.first_call import load_before_first_call
 from berth.runtime.telemetry.metrics import measured_call

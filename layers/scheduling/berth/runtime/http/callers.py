@@ -18,11 +18,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
-from botocore.config import Config
-
 from berth.authentication.outcomes import Authentication, AuthorizerOutcome, CredentialStoreUnavailable, Decision
 from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
-from berth.runtime.aws_clients import aws_client
+from berth.runtime.aws_clients import CALLS, aws_client
 from berth.runtime.environment import Settings, SettingsInvalid, one_of, variable
 from berth.runtime.http.events import HTTPEvent
 from berth.runtime.telemetry.metrics import CacheMetrics
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
     from berth.authentication.authorizer import AnyAuthorizer
 
 T = TypeVar("T")
-
-# The caller check and the verb share the scheduler's httpTimeout, 5 s by default.
-CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
 NOT_READ_IN_TIME = "the allow-list or the password's secret was not read in time"
 

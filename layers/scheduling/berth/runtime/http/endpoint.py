@@ -46,6 +46,7 @@ from berth.runtime.http.events import (
     lambda_answer,
 )
 from berth.runtime.http.first_call import load_before_first_call
+from berth.runtime.settings import PolicySettings
 from berth.runtime.telemetry.metrics import measured_call, record_slow_call
 from berth.runtime.telemetry.telemetry import Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
@@ -68,6 +69,11 @@ _DENIAL = orjson.dumps({"message": "Forbidden"})  # as the gateway answers for i
 @dataclass(frozen=True, kw_only=True)
 class EndpointSettings(CallerSettings, SchedulerSettings):
     """Settings of every function behind the HTTP API."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeCacheSettings(PolicySettings, EndpointSettings):
+    """Settings of such a function with a node cache."""
 
 
 class Endpoint(ABC):

@@ -13,7 +13,6 @@ from berth.pods import ReservedPods
 from berth.runtime.adapters import log
 from berth.runtime.watcher.background import PAUSE_SECONDS, BackgroundSteps
 from berth.scheduling.gangs.gang import OpenGang
-from berth.scheduling.objects.projection import is_member
 from berth.scheduling.policy import Policy
 from berth.upkeep.gangs import GangEvent, GangEventType, GangWatch, PublishedMembers
 from berth.upkeep.pod_events import PodEvent, gang_events
@@ -44,9 +43,9 @@ class GangWork:
         self._clock = clock
         self._observe = observe
         self._record = record
-        self._members = PublishedMembers(is_member, policy.was_exempt)
+        self._members = PublishedMembers(policy.was_exempt)
         self.watch = GangWatch(table, pods, self._members.on_nodes, clock.wall, self._report, on_closed)
-        self._waiting = WaitingGangs(policy, self._open_gangs, is_member, clock.monotonic)
+        self._waiting = WaitingGangs(policy, self._open_gangs, clock.monotonic)
 
     def steps(self) -> list[BackgroundSteps]:
         """Return steps, each with its own thread: planning all gangs must not delay the end of a round."""

@@ -25,7 +25,7 @@ from berth.runtime.adapters import log
 from berth.runtime.telemetry.metrics import COUNT, SECONDS, Metrics, group
 from berth.scheduling.fields.reading import part, read_time
 from berth.scheduling.objects.projection import UNDECIDED, rejected_by_berth
-from berth.upkeep.wake_up import is_unscheduled, pod_field
+from berth.upkeep.wake_up import is_unscheduled
 
 INTERVAL_SECONDS = 30.0
 """Seconds between two checks: every minute needs a value, because the alarm uses the smallest value of each minute."""
@@ -119,9 +119,9 @@ class SchedulerAccess:
             self._pods[key] = pod
         if before is None or obj is None:
             return
-        is_decided = bool(pod_field(obj, "spec", "nodeName")) or rejected_by_berth(obj)
+        is_decided = bool(part(obj, "spec").get("nodeName")) or rejected_by_berth(obj)
         if pod is None:  # a rule outside Berth rejected it, or it is being deleted or has ended
-            is_tried = is_unscheduled(obj) and not pod_field(obj, "metadata", "deletionTimestamp")
+            is_tried = is_unscheduled(obj) and not part(obj, "metadata").get("deletionTimestamp")
         else:
             is_tried = pod.call_failed and not before.call_failed
         if is_decided or is_tried:

@@ -24,8 +24,8 @@ from berth.lease.elector import LeaderElector, Standby, new_identity
 from berth.nodecache.feed.leader import INTERVALS, Publication, PublishIntervals
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
-from berth.runtime.adapters import CALLS, CacheAdapters, log
-from berth.runtime.aws_clients import LambdaClient, aws_client
+from berth.runtime.adapters import CacheAdapters, log
+from berth.runtime.aws_clients import CALLS, LambdaClient, aws_client
 from berth.runtime.cluster import Connection
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics

@@ -312,11 +312,8 @@ class NodeReconciliation:
         known = {} if before is None else before.owed
         grown = {pool: amount for pool, amount in now.owed.items() if amount > known.get(pool, 0)}
         if grown:
-            self._report(
-                ReservationEvent(
-                    ReservationEventType.OWED, now.owner, amounts=grown, detail="more is held than there is"
-                )
-            )
+            detail = "more is held than there is"
+            self._report(ReservationEvent(ReservationEventType.OWED, now.owner, amounts=grown, detail=detail))
 
 
 def _is_bound_with(found: Entry | None, wanted: Entry) -> bool:

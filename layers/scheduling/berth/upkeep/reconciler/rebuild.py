@@ -132,7 +132,9 @@ class Rebuild:
             return
         if marker is not None and marker.state is MarkerState.READY:
             self._marker = None
-            self.is_registered = self.is_registered or self._register(marker)
+            # If the marker has changed, the next call reads it.
+            mine = replace(marker, epoch=self._epoch, nonce=self._new_id())
+            self.is_registered = self.is_registered or self._table.put_marker(mine, marker)
             return
         rebuilding = Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id())
         if not self._table.put_marker(rebuilding, marker):
@@ -152,10 +154,6 @@ class Rebuild:
             self._table.put_marker(Marker(MarkerState.REBUILDING, later, self._wall(), self._new_id()), None)
         elif marker.epoch < later:
             self._table.put_marker(replace(marker, epoch=later, nonce=self._new_id()), marker)
-
-    def _register(self, marker: Marker) -> bool:
-        """Write this leader's epoch into the marker. Return False if the marker has changed; the next call reads it."""
-        return self._table.put_marker(replace(marker, epoch=self._epoch, nonce=self._new_id()), marker)
 
     def add(self, node: str) -> None:
         if not self._is_known(node):
@@ -221,7 +219,7 @@ class Rebuild:
                 return False
             self._pods_to_invalidate = list(found)
         while self._pods_to_invalidate:
-            if not self._invalidate_bindings(self._pods_to_invalidate[-1]):
+            if isinstance(self._invalidated(self._pods_to_invalidate[-1]), ExpiryResult):
                 return False
             self._pods_to_invalidate.pop()
         return True
@@ -250,10 +248,6 @@ class Rebuild:
             return True
         # If the pod is on a node, its publication confirms its other entries.
         return found is not None or self._expiry.release_elsewhere(reservation, owner)
-
-    def _invalidate_bindings(self, pod: PodKey) -> bool:
-        """Make earlier Bindings of the pod fail. Return False if its state is unknown."""
-        return not isinstance(self._invalidated(pod), ExpiryResult)
 
     def _invalidated(self, pod: PodKey) -> OnNode | ExpiryResult | None:
         """Make every earlier Binding of the pod fail. If the pod is on a node, step 5 waits for its publication."""
