@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -37,27 +36,6 @@ START_SECONDS = 60
 ENDED_BY_CTRL_C = (0, 128 + signal.SIGINT)
 
 
-@dataclass(frozen=True)
-class MutualTLS:
-    """Files in PEM. `client_certificate` and `client_key` are for the readiness check."""
-
-    server_certificate: Path
-    server_key: Path
-    client_ca: Path
-    allow_list: Path
-    client_certificate: Path
-    client_key: Path
-
-    @property
-    def options(self) -> list[str]:
-        return [
-            f"--tls-cert={self.server_certificate}",
-            f"--tls-key={self.server_key}",
-            f"--client-ca={self.client_ca}",
-            f"--allow-list={self.allow_list}",
-        ]
-
-
 class BerthServe:
     """Starts the command in `directory`, with this document, and stops it by Ctrl-C.
 
@@ -73,14 +51,12 @@ class BerthServe:
         port: int | None = None,
         document: str = CONFIGURATION,
         command: Sequence[str | Path] = (COMMAND,),
-        tls: MutualTLS | None = None,
         is_healthy: bool = True,
         is_dump: bool = False,
         options: Sequence[str] = (),
     ) -> None:
         """is_healthy: False waits for any answer of /healthz. options: more options of the command."""
         self._options = options
-        self._tls = tls
         self._statuses = (200,) if is_healthy else (200, 503)
         self._port = port or free_port()
         self._cluster = f"--{'cluster' if is_dump else 'kubeconfig'}={cluster}"
@@ -108,7 +84,6 @@ class BerthServe:
                 *([f"--binder-kubeconfig={self._binder}"] if self._binder else []),
                 f"--config={self._configuration}",
                 *(f"--scheduler-name={name}" for name in SCHEDULER_NAMES),
-                *(self._tls.options if self._tls else ()),
                 *self._options,
             ],
             log=self._log,
@@ -134,7 +109,7 @@ class BerthServe:
 
     @property
     def _address(self) -> str:
-        return f"{'https' if self._tls else 'http'}://{HOST}:{self._port}"
+        return f"http://{HOST}:{self._port}"
 
     def stop(self) -> None:
         """Stop the command by Ctrl-C; a second stop does nothing."""
@@ -158,23 +133,12 @@ class BerthServe:
             time.sleep(POLL_SECONDS)
 
     def _nodes_of_ledger(self) -> set[str]:
-        with self._pool() as pool:
-            answer = pool.request("GET", f"{self._address}/reservations", retries=False)
+        answer = urllib3.request("GET", f"{self._address}/reservations", retries=False)
         return {each["node"] for each in answer.json().get("nodes", ())}
 
     def _is_healthy(self) -> bool:
         try:
-            with self._pool() as pool:
-                answer = pool.request("GET", f"{self._address}/healthz", retries=False)
+            answer = urllib3.request("GET", f"{self._address}/healthz", retries=False)
         except urllib3.exceptions.HTTPError:
             return False
         return answer.status in self._statuses
-
-    def _pool(self) -> urllib3.PoolManager:
-        if self._tls is None:
-            return urllib3.PoolManager()
-        return urllib3.PoolManager(
-            ca_certs=str(self._tls.server_certificate),
-            cert_file=str(self._tls.client_certificate),
-            key_file=str(self._tls.client_key),
-        )
