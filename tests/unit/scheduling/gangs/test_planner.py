@@ -19,7 +19,6 @@ from tests.builders.planned import (
     NO_ROOM,
     ZONES,
     answers,
-    apart,
     being_bound,
     cluster,
     counts,
@@ -82,42 +81,6 @@ def test_alternatives_of_different_members_do_not_overlap() -> None:
     chosen = [name for answer in found.values() for name in answer.feasible]
     assert len(chosen) == len(set(chosen)) == 12
     assert all(len(answer.feasible) == 3 for answer in found.values())
-
-
-def test_planned_node_appears_once_even_if_it_has_room_for_more() -> None:
-    snapshot = cluster(9, 9, pods=TRAIN)
-    for answer in answers(POLICY, snapshot, TRAIN).values():
-        assert len(answer.feasible) == len(set(answer.feasible))
-
-
-def test_alternatives_of_members_with_different_shapes_do_not_overlap() -> None:
-    pods = [member(f"train-{index}", "train", 2, requests={"cpu": str(index + 1)}) for index in range(2)]
-    found = answers(POLICY, cluster(*[2] * 8, pods=pods), pods)
-    chosen = [name for answer in found.values() for name in answer.feasible]
-    assert len(chosen) == len(set(chosen)) == 8
-
-
-def test_members_with_mutual_anti_affinity_do_not_get_alternatives() -> None:
-    """Two of them might choose nodes of one zone."""
-    pods = [apart(pod, "zone") for pod in members("train", 2, requests=CPU)]
-    zones = {"n0": "a", "n1": "b", "n2": "c", "n3": "c"}
-    snapshot = Snapshot.of([room_for(name, 1, {"zone": zone}) for name, zone in zones.items()], pods)
-    assert [len(answer.feasible) for answer in answers(POLICY, snapshot, pods).values()] == [1, 1]
-
-
-def test_members_get_the_same_places_for_any_order_of_pods_and_nodes() -> None:
-    rooms = [room_for(f"n{index}", 1) for index in range(6)]
-    wanted = places(answers(POLICY, Snapshot.of(rooms, TRAIN), TRAIN))
-    assert places(answers(POLICY, Snapshot.of(rooms[::-1], TRAIN[::-1]), TRAIN)) == wanted
-    assert wanted == {f"train-{index}": f"n{index}" for index in range(4)}
-
-
-def test_alternatives_exclude_the_places_of_other_gangs() -> None:
-    later = members("tune", 2, requests=CPU, created="2026-01-02T00:00:00Z")
-    snapshot = cluster(*[1] * 8, pods=[*TRAIN, *later])
-    first, second = answers(POLICY, snapshot, TRAIN), answers(POLICY, snapshot, later)
-    chosen = [name for answer in first.values() for name in answer.feasible]
-    assert set(chosen).isdisjoint(places(second).values())
 
 
 def test_older_gang_is_planned_first() -> None:
@@ -202,12 +165,6 @@ def test_members_beyond_the_minimum_do_not_take_room_from_another_gang() -> None
     later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
     snapshot = cluster(8, pods=[*pods, *later])
     assert counts(places(answers(POLICY, snapshot, later))) == {"n0": 4}
-
-
-def test_alternatives_are_in_the_same_domain() -> None:
-    pods = members("train", 3, requests=CPU, topology_key="zone")
-    for answer in answers(POLICY, Snapshot.of(ZONES[2:], pods), pods).values():
-        assert set(answer.feasible) <= {"b1", "b2"} or set(answer.feasible) <= {"c1"}
 
 
 def test_node_missing_from_the_request_is_replaced_by_another_with_room() -> None:

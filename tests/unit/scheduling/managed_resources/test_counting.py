@@ -81,17 +81,6 @@ def test_counts_the_first_device_if_the_node_lacks_devices() -> None:
     assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
 
 
-def test_counts_pods_without_device_last_in_any_order() -> None:
-    pods = [
-        asking("a", "n", gpumem="3000"),
-        asking("b", "n", gpumem="9000"),
-        asking("c", "n", on_device(1), gpumem="16000"),
-    ]
-    # a goes to the device with 8000 left; it has 5000 left then, which is still the most.
-    expected = {f"{MEMORY}#1": 16_000, f"{MEMORY}#0": 12_000}
-    assert counting().used(pods, CAPACITY) == counting().used(pods[::-1], CAPACITY) == expected
-
-
 LIMITED = {"name": LICENCE, "capacity": {"nodeLabel": LICENCE}, "podLimit": 2}
 
 
@@ -283,16 +272,6 @@ def test_binding_annotation_contains_the_device_number() -> None:
     found = counting()
     assert found.annotations({LICENCE: 2, f"{MEMORY}#1": 3000}) == {"berth.dev/nvidia.com.gpumem": "1"}
     assert found.annotations({LICENCE: 2}) == found.annotations(NO_SHARES) == {}
-
-
-def test_shares_can_be_read_back_from_binding_annotations() -> None:
-    found, pod = counting(), asking(percentage="40", licence="2")
-    demands = found.demands(pod)
-    assert not isinstance(demands, UnreadableObject)
-    shares = found.choose(demands, CAPACITY, CAPACITY)
-    assert not isinstance(shares, Insufficient)
-    bound = asking(node="n", annotations=found.annotations(shares), percentage="40", licence="2")
-    assert found.shares(bound, CAPACITY) == shares == {f"{MEMORY}#0": 3200, LICENCE: 2}
 
 
 def test_remaining_amount_is_never_negative() -> None:

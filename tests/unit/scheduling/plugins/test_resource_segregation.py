@@ -92,12 +92,6 @@ def test_pod_without_gpu_request_uses_gpu_nodes_last_if_preferred() -> None:
     assert decides.best(pod(), ["gpu-1", "cpu-9", "gpu-2"], CLUSTER).feasible == ["cpu-9"]
 
 
-def test_pod_with_gpu_request_never_uses_nodes_without_gpus() -> None:
-    found = policy(mode="preferred").feasibility(pod({GPU: "1"}), ALL, CLUSTER)
-    assert found.feasible == WITH
-    assert policy(mode="preferred").scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
-
-
 @pytest.mark.parametrize(
     ("mode", "requests", "wanted"),
     [
