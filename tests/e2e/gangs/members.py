@@ -6,7 +6,7 @@ A pod never loses its node, so a member without a node was never bound.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,7 +137,3 @@ def wait_until(what: str, holds: Callable[[], bool], seconds: float, *, poll: fl
     while not holds():
         assert time.monotonic() < until, f"not within {seconds} s: {what}"
         time.sleep(poll)
-
-
-def entries(ledger: Mapping[str, Any]) -> dict[str, dict[str, object]]:
-    return {node: found["entries"] for node, found in ledger.items()}

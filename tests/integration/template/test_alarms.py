@@ -13,7 +13,7 @@ from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome
 from berth.runtime.telemetry import metrics, telemetry, watcher_metrics
 from berth.runtime.watcher import scheduler_access
-from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
+from berth.upkeep.reconciler.events import ReservationEventType
 from tests.conftest import PROJECT
 from tests.deployment.alarms import metric_of
 from tests.deployment.template import Deployment, of_type, read_template
@@ -119,16 +119,6 @@ def test_metrics_match_the_documentation() -> None:
 def test_every_alarm_has_a_section_in_the_on_call_page(template: dict[str, Any]) -> None:
     page = (PROJECT / "docs/how-to/on-call.md").read_text()
     assert {f"{name}Alarm" for name in re.findall(r"^## (\w+)$", page, re.M)} == of_type(template, ALARM).keys()
-
-
-def test_terms_of_the_on_call_page_are_in_log_lines() -> None:
-    page = (PROJECT / "docs/how-to/on-call.md").read_text()
-    terms = [each.strip() for each in re.findall(r"""^\$ logs '?"?(\w[\w ]+)""", page, re.M)]
-    code = "".join(file.read_text() for file in (PROJECT / "layers/scheduling/berth").rglob("*.py"))
-    events = "".join(str(ReservationEvent(each, "n1")) for each in ReservationEventType)
-    of_lambda = '"type": "platform.report", "record": {"metrics": {"maxMemoryUsedMB": 1}, "status": "success"}'
-    assert len(terms) > 5
-    assert [each for each in terms if each not in code + events + of_lambda] == []
 
 
 def widgets(template: dict[str, Any]) -> list[dict[str, Any]]:

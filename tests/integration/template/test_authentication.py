@@ -95,12 +95,6 @@ def test_basic_caches_by_header_and_rotates_within_60_seconds(basic: Deployment)
     assert authorizer["AuthorizerResultTtlInSeconds"] + MAX_AGE_SECONDS <= 60
 
 
-@pytest.mark.parametrize(("mode", "disabled"), [("basic", False), ("mtls", True)])
-def test_mtls_disables_the_default_endpoint(template: dict[str, Any], mode: str, disabled: bool) -> None:
-    [api] = Deployment(template, Authentication=mode).resources("AWS::ApiGatewayV2::Api").values()
-    assert api["DisableExecuteApiEndpoint"] is disabled
-
-
 def test_mtls_domain_requires_certificates_from_one_truststore_version(mtls: Deployment) -> None:
     [domain] = mtls.resources("AWS::ApiGatewayV2::DomainName").values()
     assert domain == {
@@ -140,18 +134,6 @@ def test_authorizer_may_read_only_the_password(basic: Deployment) -> None:
     }
     [statement] = function["Policies"][0]["Statement"]
     assert (statement["Action"], statement["Resource"]) == ("secretsmanager:GetSecretValue", SECRET)
-
-
-WITH_ROUTE = [*(f"{verb}Function" for verb in ("Filter", "FilterOnlyOne", "Prioritize", "Bind", "Preempt", "Healthz"))]
-
-
-@pytest.mark.parametrize("mode", ["basic", "mtls"])
-def test_public_functions_get_the_authentication_mode_and_the_table(template: dict[str, Any], mode: str) -> None:
-    functions = Deployment(template, Authentication=mode, **DOMAIN).resources("AWS::Serverless::Function")
-    variables = {name: each["Environment"]["Variables"] for name, each in functions.items()}
-    known = {name: each["BERTH_AUTHENTICATION"] for name, each in variables.items() if "BERTH_AUTHENTICATION" in each}
-    assert known == dict.fromkeys([*WITH_ROUTE, *(["AuthorizerFunction"] if mode == "basic" else [])], mode)
-    assert {str(variables[name]["BERTH_CACHE_TABLE"]) for name in WITH_ROUTE} == {"{'Ref': 'CacheTable'}"}
 
 
 def test_throttling_exceeds_scheduler_rate(either: Deployment) -> None:

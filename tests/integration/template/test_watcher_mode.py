@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.deployment.permissions import GRANTS
-from tests.deployment.template import Deployment, of_type, read_template
+from tests.deployment.template import Deployment, read_template
 from tests.deployment.transform import transformed
 
 FUNCTION_ONLY = {"secretsmanager:GetSecretValue"}
@@ -86,10 +86,3 @@ def test_metrics_are_limited_to_the_namespace_and_describe_calls_to_the_stack() 
     assert by_action["cloudwatch:PutMetricData"]["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Berth"}}
     described = by_action["cloudformation:DescribeStacks"]["Resource"]["Fn::Sub"]
     assert described.endswith(":stack/${AWS::StackName}/*")
-
-
-def test_dashboard_is_identical_with_and_without_the_function() -> None:
-    [dashboard] = of_type(read_template(), "AWS::CloudWatch::Dashboard").values()
-    _, variables = dashboard["DashboardBody"]["Fn::Sub"]
-    watcher = {"Fn::If": ["HasWatcherFunction", {"Ref": "WatcherFunction"}, {"Ref": "AWS::NoValue"}]}
-    assert watcher in variables["Functions"]["Fn::Join"][1]

@@ -25,19 +25,6 @@ from tests.builders.announcements import announcement
 from tests.fakes.binding_world import ANTI_AFFINITY, FULL, SCORES_ALONE, TakenLog, World
 
 
-def test_announces_pod_before_creating_the_binding() -> None:
-    world = World()
-    seen: list[list[tuple[int, str, bool]]] = []
-
-    def created(binding: Binding) -> Created:
-        seen.append(world.announced())
-        return Created()
-
-    world.answer = created
-    assert world.bind("p").outcome is BindOutcome.BOUND
-    assert seen == [[(1, "p", False)]]
-
-
 def test_records_the_begun_bind_before_it_reads_the_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     seen: list[list[str]] = []
@@ -271,27 +258,6 @@ class UnavailableLog(InMemoryAnnouncementLog):
         if self._call == "append":
             raise TableUnavailable("ledger table: throttled")
         return True
-
-
-@pytest.mark.parametrize(
-    ("log", "announced"),
-    [
-        pytest.param(UnavailableLog("read"), None, id="the log cannot be read"),
-        pytest.param(UnavailableLog("append"), [], id="the announcement cannot be written"),
-        pytest.param(
-            UnavailableLog("append", is_written=True),
-            [(1, "p", True)],
-            id="it was written despite the error: withdrawn",
-        ),
-    ],
-)
-def test_refuses_bind_while_the_log_is_unavailable(
-    log: InMemoryAnnouncementLog, announced: list[tuple[int, str, bool]] | None
-) -> None:
-    world = World(log=log)
-    assert world.bind("p") == BindResult(BindOutcome.NOT_JUDGED, "ledger table: throttled")
-    if announced is not None:
-        assert world.announced() == announced
 
 
 @pytest.mark.parametrize(

@@ -58,16 +58,6 @@ def test_check_prints_line_and_field_of_each_error(tmp_path: Path) -> None:
     ]
 
 
-def test_check_warns_if_the_profile_lacks_the_plugin_for_counted_resources() -> None:
-    done = run("check", "-", stdin="profile: label-priority\nmanagedResources: [{name: example.com/licence}]")
-    assert done.exit_code == 0
-    assert done.stderr == (
-        "standard input:2: warning: managedResources: profile label-priority has no plugin ManagedResources: "
-        "filter passes nodes that have nothing left of managedResources, and bind refuses them; "
-        "enable the plugin in a definition\n"
-    )
-
-
 def test_check_warns_about_resources_missing_on_every_node_of_a_cluster(tmp_path: Path) -> None:
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"items": [{"kind": "Node", "metadata": {"name": "a", "uid": "1"}}]}))

@@ -149,19 +149,6 @@ def test_pod_does_not_count_against_itself() -> None:
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
 
 
-def test_explanation_names_claims_that_the_rules_do_not_check() -> None:
-    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}, {"name": "t", "projected": {}}]
-    pods = [pod("claim", volumes=volumes), pod("device", resourceClaims=[{"name": "gpu"}]), pod("p")]
-    asked = documents([node("n1")], pods)
-    found = {name: explained(asked, name) for name in ("claim", "device", "p")}
-    assert {name: each["warnings"] for name, each in found.items()} == {
-        "claim": ["spec.volumes[].persistentVolumeClaim: volumes are not checked; the scheduler may reject more nodes"],
-        "device": ["spec.resourceClaims: claims are not checked; the scheduler may reject more nodes"],
-        "p": [],
-    }
-    assert "fits, apart from what is not checked" in found["claim"]["headline"]
-
-
 def test_explanation_uses_the_schedulers_weight_for_the_extender() -> None:
     nodes = [node("n1", labels={PRIORITY: "3"}), node("n2", labels={PRIORITY: "1"})]
     asked = (documents(nodes, [pod("p")], DEFAULT, weight=weight) for weight in (1, 5))
@@ -304,12 +291,6 @@ def test_verdict_on_a_pod_changes_once_schedulers_ignore_it_for_a_minute(tmp_pat
     feed.observe(0)
     asked = PendingDocuments(feed, lambda: 0.0, lambda: next(times))
     assert [pending(asked)["pods"][0]["category"] for _ in range(2)] == ["schedulable-now", "undetermined"]
-
-
-def test_pod_of_a_node_cache_with_a_claim_is_undetermined() -> None:
-    """A node cache does not contain what schedulers say."""
-    [found] = pending(documents([node("n1")], [pod("p", **CLAIM)]))["pods"]
-    assert (found["category"], found["note"]) == ("undetermined", UNCHECKED)
 
 
 def waiting(name: str, minute: int = 15, cpu: str = "3", **fields: Any) -> dict[str, Any]:

@@ -74,15 +74,6 @@ def test_filter_onlyone_keeps_only_the_planned_node() -> None:
         assert answer.feasible == POLICY.feasibility(pod, [*snapshot.nodes], snapshot).feasible[:1]
 
 
-def test_alternatives_of_different_members_do_not_overlap() -> None:
-    """All members have room for any choice of the scheduler."""
-    snapshot = cluster(*[1] * 12, pods=TRAIN)
-    found = answers(POLICY, snapshot, TRAIN)
-    chosen = [name for answer in found.values() for name in answer.feasible]
-    assert len(chosen) == len(set(chosen)) == 12
-    assert all(len(answer.feasible) == 3 for answer in found.values())
-
-
 def test_older_gang_is_planned_first() -> None:
     later = members("alpha", 4, requests=CPU, created="2026-01-02T00:00:00Z")
     snapshot = cluster(3, 3, pods=[*later, *TRAIN])

@@ -64,18 +64,6 @@ def test_reads_shares_of_a_placed_pod(pod: Pod, shares: Mapping[str, int] | None
     assert counting().shares(pod, CAPACITY) == shares
 
 
-@pytest.mark.parametrize(
-    ("free", "shares"),
-    [
-        pytest.param(pools(500, 400), {f"{MEMORY}#0": 3000, LICENCE: 1}, id="the device with the most room"),
-        pytest.param(pools(500, 500), {f"{MEMORY}#0": 3000, LICENCE: 1}, id="the first of equal ones"),
-        pytest.param({}, {f"{MEMORY}#0": 3000, LICENCE: 1}, id="device without room"),
-    ],
-)
-def test_counts_a_pod_of_another_binder_on_any_device(free: Mapping[str, int], shares: Mapping[str, int]) -> None:
-    assert counting().adopted(asking(node="n", gpumem="3000", licence="1"), CAPACITY, free) == shares
-
-
 def test_counts_the_first_device_if_the_node_lacks_devices() -> None:
     assert counting().adopted(asking(node="n", gpumem="3000"), {}, {}) == {f"{MEMORY}#0": 3000}
     assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
@@ -107,21 +95,6 @@ def test_counts_a_placed_pod_at_most_up_to_the_pod_limit() -> None:
     pods = [asking("a", "n", licence="1"), asking("b", "n", licence="9")]
     assert counting(LIMITED).used(pods, {LICENCE: 8}) == {LICENCE: 3}
     assert counting(SLICES).used(pods, CAPACITY) == {}
-
-
-@pytest.mark.parametrize(
-    ("pod", "charged"),
-    [
-        pytest.param(asking(node="n", licence="9"), {LICENCE: 4}, id="capacity of the node without devices"),
-        pytest.param(asking(node="n", gpumem="99000"), {f"{MEMORY}#1": 16_000}, id="the device with the most room"),
-        pytest.param(asking(node="n", annotations=on_device(0), gpumem="99000"), pools(8000), id="the named device"),
-        pytest.param(asking(node="n", annotations=on_device(7), gpumem="99000"), pools(8000), id="the fullest device"),
-    ],
-)
-def test_charges_pod_without_reservation_at_most_the_available_amount(pod: Pod, charged: Mapping[str, int]) -> None:
-    assert counting().charged(pod, CAPACITY, CAPACITY) == charged
-    assert counting().beyond_limit(pod, CAPACITY).keys() == {each.partition("#")[0] for each in charged}
-    assert counting().charged(pod, {}, {}) == counting().beyond_limit(asking(node="n", licence="4"), CAPACITY) == {}
 
 
 SEATS = {**ANNOTATED, "name": "example.com/seat"}
