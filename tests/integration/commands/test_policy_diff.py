@@ -85,22 +85,17 @@ def test_does_not_move_pods_that_the_scheduler_does_not_place(files: Write, stay
     assert judged("--dump", files("dump.json", node("a"), deployed("web-1", "a"), stays)) == 1
 
 
-@pytest.mark.parametrize(
-    ("objects", "message"),
-    [
-        pytest.param(
-            [pod("web", "a", schedulerName="berth"), pod("job", "a", schedulerName="batch")],
-            "2 pods of another scheduler (batch, berth): give --scheduler-name batch, or name the scheduler in "
-            "`profiles` of the policy",
-            id="of other schedulers",
-        ),
-        pytest.param([pod("agent", "a", "DaemonSet/agent")], "no pod that a scheduler places", id="of DaemonSets"),
-    ],
-)
-def test_comparison_without_pods_names_the_schedulers(files: Write, objects: list[Object], message: str) -> None:
-    done = run(*FILES, "--dump", files("dump.json", node("a"), *objects))
+def test_comparison_without_pods_names_the_schedulers(files: Write) -> None:
+    others = [pod("web", "a", schedulerName="berth"), pod("job", "a", schedulerName="batch")]
+    done = run(*FILES, "--dump", files("dump.json", node("a"), *others))
     assert (done.exit_code, done.stdout) == (2, "")
-    assert f"dump.json: no pods to compare: {message}" in done.stderr
+    message = "no pods to compare: 2 pods of another scheduler (batch, berth): give --scheduler-name batch"
+    assert f"dump.json: {message}, or name the scheduler in `profiles` of the policy" in done.stderr
+
+
+def test_comparison_of_daemon_set_pods_alone_names_the_cause(files: Write) -> None:
+    done = run(*FILES, "--dump", files("dump.json", node("a"), pod("agent", "a", "DaemonSet/agent")))
+    assert "no pods to compare: no pod that a scheduler places" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import ObservedCluster, followed_dump
-from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
 from berth_cli.explanation.explanation import explain_pod
@@ -38,11 +37,10 @@ def documents(
     configured: ActiveConfiguration = FULL,
     clock: Callable[[], float] = lambda: 0.0,
     weight: int = 1,
-    decisions: DecisionSource | None = None,
 ) -> PendingDocuments:
     feed = Feed(HandDrivenSource(ObservedCluster(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
     feed.observe(0)
-    return PendingDocuments(feed, clock, lambda: NOW, weight, decisions)
+    return PendingDocuments(feed, clock, lambda: NOW, weight)
 
 
 def of_dump(folder: Path, objects: Sequence[Mapping[str, Any]]) -> PendingDocuments:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import Pointer, PublishedVersion, in_every_part
 from berth.nodecache.feed.reader import published_items
-from berth.nodecache.feed.table import LogItem, StaleFence, TableUnavailable
-from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
+from berth.nodecache.feed.table import StaleFence, TableUnavailable
+from berth.nodecache.feed.writer import NotLeading, Retention
 from berth.scheduling.snapshot.parts import SnapshotPart
 from tests.unit.nodecache.feed.feeds import (
     FailingTable,
@@ -20,7 +20,6 @@ from tests.unit.nodecache.feed.feeds import (
     Store,
     Writing,
     leader_of,
-    log_item,
     node,
     read,
     state_of,
@@ -99,22 +98,6 @@ def test_stops_the_flush_if_the_lease_expires_between_requests(store: Store, lea
         leader.flush(TWO)
     assert table.calls == ["put_log"]
     assert read(store) == state_of(ONE)
-
-
-@pytest.mark.parametrize(
-    "stands",
-    [
-        pytest.param(log_item(2, 7, (1, 0), THREE), id="item of a later epoch"),
-        pytest.param(log_item(2, 0, (1, 0), THREE), id="item of this epoch with another nonce"),
-    ],
-)
-def test_does_not_overwrite_an_item_of_another_writer(store: Store, leader: Writing, stands: LogItem) -> None:
-    store.overwrite_log(stands)
-    with pytest.raises(StaleEpoch):
-        leader.flush(TWO)
-    assert leader.lease.refusals == 1
-    assert store.log_items() == [stands]
-    assert leader.table.calls == ["put_log"]
 
 
 def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader: Writing) -> None:

@@ -74,27 +74,23 @@ def test_filter_onlyone_keeps_only_the_planned_node() -> None:
         assert answer.feasible == POLICY.feasibility(pod, [*snapshot.nodes], snapshot).feasible[:1]
 
 
-def test_older_gang_is_planned_first() -> None:
-    later = members("alpha", 4, requests=CPU, created="2026-01-02T00:00:00Z")
-    snapshot = cluster(3, 3, pods=[*later, *TRAIN])
-    assert NO_ROOM not in places(answers(POLICY, snapshot, TRAIN)).values()
-    assert set(places(answers(POLICY, snapshot, later)).values()) == {NO_ROOM}
-
-
-def test_gang_of_higher_priority_is_planned_first() -> None:
-    urgent = members("urgent", 4, requests=CPU, created="2026-01-02T00:00:00Z", priority=7)
-    snapshot = cluster(3, 3, pods=[*TRAIN, *urgent])
-    assert NO_ROOM not in places(answers(POLICY, snapshot, urgent)).values()
-    assert set(places(answers(POLICY, snapshot, TRAIN)).values()) == {NO_ROOM}
-
-
-def test_open_gang_is_planned_before_an_older_one_of_the_same_priority() -> None:
-    """Its members hold cpu in the scheduler already (G10)."""
-    later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
+@pytest.mark.parametrize(
+    ("priority", "is_open", "is_first"),
+    [
+        pytest.param(None, False, False, id="the older one"),
+        pytest.param(7, False, True, id="the one of higher priority"),
+        # Its members hold cpu in the scheduler already (G10).
+        pytest.param(None, True, True, id="the open one"),
+    ],
+)
+def test_one_of_two_gangs_is_planned_first(priority: int | None, is_open: bool, is_first: bool) -> None:
+    """`is_first`: whether it is the later gang."""
+    later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z", priority=priority)
     snapshot = cluster(3, 3, pods=[*TRAIN, *later])
-    opened = [OpenGang(GangKey("ml", "tune"), 0, {later[0].uid: "n1"})]
-    assert NO_ROOM not in places(answers(POLICY, snapshot, later, opened)).values()
-    assert set(places(answers(POLICY, snapshot, TRAIN, opened)).values()) == {NO_ROOM}
+    opened = [OpenGang(GangKey("ml", "tune"), 0, {later[0].uid: "n1"})] if is_open else []
+    first, second = (later, TRAIN) if is_first else (TRAIN, later)
+    assert NO_ROOM not in places(answers(POLICY, snapshot, first, opened)).values()
+    assert set(places(answers(POLICY, snapshot, second, opened)).values()) == {NO_ROOM}
 
 
 def test_gang_that_does_not_fit_leaves_its_room_to_others() -> None:
