@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, TypeAlias
 
 SchedulerConfiguration: TypeAlias = dict[str, Any]
@@ -22,6 +23,19 @@ HTTP_TIMEOUT_SECONDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClientTLS:
+    """The CA of the extender's certificate and, for mutual TLS, the scheduler's certificate."""
+
+    ca_file: Path
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def document(self) -> dict[str, str]:
+        own = {} if self.certificate is None else {"certFile": str(self.certificate), "keyFile": str(self.key)}
+        return {"caFile": str(self.ca_file), **own}
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExtenderConfiguration:
     """One entry of `extenders`; a verb set to None is not called."""
 
@@ -36,6 +50,7 @@ class ExtenderConfiguration:
     http_timeout: str = f"{HTTP_TIMEOUT_SECONDS}s"
     managed_resources: Sequence[str] = ()
     """Ignored by the scheduler, which calls the extender only for pods that request one of them (facts 7 and 38)."""
+    tls: ClientTLS | None = None
 
     def document(self) -> dict[str, Any]:
         verbs = {
@@ -47,6 +62,7 @@ class ExtenderConfiguration:
         return {
             "urlPrefix": self.url_prefix,
             **{key: verb for key, verb in verbs.items() if verb is not None},
+            **({} if self.tls is None else {"enableHTTPS": True, "tlsConfig": self.tls.document()}),
             "weight": self.weight,
             "nodeCacheCapable": self.mode is Mode.CACHE,
             "ignorable": self.ignorable,

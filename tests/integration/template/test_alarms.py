@@ -111,11 +111,6 @@ def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> 
             assert {each["Value"] for each in alarm["Dimensions"] if each["Name"] != "stack"} <= values
 
 
-def test_metrics_match_the_documentation() -> None:
-    _, _, metrics = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text().partition("## Metrics")
-    assert {name for name, _ in emitted()} <= {word for line in metrics.splitlines() for word in line.split("`")[1::2]}
-
-
 def test_every_alarm_has_a_section_in_the_on_call_page(template: dict[str, Any]) -> None:
     page = (PROJECT / "docs/how-to/on-call.md").read_text()
     assert {f"{name}Alarm" for name in re.findall(r"^## (\w+)$", page, re.M)} == of_type(template, ALARM).keys()

@@ -84,12 +84,6 @@ def test_refuses_only_the_pod_that_is_too_large_to_announce(labels: int, result:
     assert announced == (["small"] if result is TOO_LARGE else ["large", "small"])
 
 
-def test_ignores_the_pods_own_announcement() -> None:
-    world = World()
-    world.bind("p")
-    assert world.bind("p").outcome is BindOutcome.BOUND
-
-
 def test_evaluates_the_pod_again_if_the_position_is_occupied(monkeypatch: pytest.MonkeyPatch) -> None:
     earlier, world, append = World(), World(), InMemoryAnnouncementLog.append
     earlier.bind("other")

@@ -70,13 +70,6 @@ def test_chain_of_log_items_continues_across_leaders_and_snapshots(store: Store,
     assert chain(store, PublishedVersion(5, 1)) == [6]
 
 
-def test_items_of_a_part_in_a_flush_are_chained(store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("berth.nodecache.feed.changes._RAW_BYTES", 10)  # an item for each change
-    leader.flush(TWO, THREE)
-    assert [item.previous for item in store.log_items()] == [PublishedVersion(1, 0), PublishedVersion(2, 0)]
-    assert read(store) == state_of(ONE, TWO, THREE)
-
-
 def test_does_not_send_requests_after_the_lease_expired(store: Store, leader: Writing) -> None:
     leader.lease.run_out()
     with pytest.raises(NotLeading):
