@@ -56,7 +56,7 @@ from tests.deployment.recorded_requests import RecordedRequests, as_function
 from tests.deployment.template import KUBECONFIGS, Deployment
 from tests.deployment.transform import transformed
 from tests.fakes.moto_dynamodb import MotoDynamoDB
-from tests.integration.stack.test_counted_pod_lifecycle import LocalStack, running
+from tests.integration.stack.local_stack_run import LocalStack, running
 
 pytestmark = pytest.mark.external
 
@@ -94,7 +94,7 @@ def stack(tmp_path: Path, recorded: RecordedRequests) -> Iterator[LocalStack]:
     client = boto3.client("dynamodb")
     ledger = DynamoDBLedgerTable(client, LEDGER_TABLE)
     ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "test"), None)
-    with running(tmp_path / "cluster.yaml", (store, ledger)) as stack:
+    with running(tmp_path / "cluster.yaml", store, ledger) as stack:
         yield stack
 
 

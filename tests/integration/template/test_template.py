@@ -75,11 +75,6 @@ def test_environment_matches_function_settings(
         each.from_environ(dict.fromkeys(given, "2") | {name: switches[name] for name in given & set(switches)})
 
 
-def test_layers_publish_function_versions(template: dict[str, Any]) -> None:
-    layers = of_type(template, "AWS::Serverless::LayerVersion")
-    assert [layer["PublishLambdaVersion"] for layer in layers.values()] == [True, True]
-
-
 def test_every_log_group_has_a_retention_period(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
     groups = of_type(template, "AWS::Logs::LogGroup")
     assert [group["RetentionInDays"] for group in groups.values()] == [30] * 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.deployment.permissions import GRANTS
-from tests.deployment.template import Deployment, of_type, read_template
+from tests.deployment.template import Deployment, read_template
 from tests.deployment.transform import transformed
 
 FUNCTION_ONLY = {"secretsmanager:GetSecretValue"}
@@ -86,10 +86,3 @@ def test_process_may_write_metrics_of_one_namespace_and_describe_one_stack() -> 
     assert by_action["cloudwatch:PutMetricData"]["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Berth"}}
     described = by_action["cloudformation:DescribeStacks"]["Resource"]["Fn::Sub"]
     assert described.endswith(":stack/${AWS::StackName}/*")
-
-
-def test_dashboard_lists_the_watcher_function_only_if_it_exists() -> None:
-    [dashboard] = of_type(read_template(), "AWS::CloudWatch::Dashboard").values()
-    _, variables = dashboard["DashboardBody"]["Fn::Sub"]
-    watcher = {"Fn::If": ["HasWatcherFunction", {"Ref": "WatcherFunction"}, {"Ref": "AWS::NoValue"}]}
-    assert watcher in variables["Functions"]["Fn::Join"][1]

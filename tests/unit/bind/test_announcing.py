@@ -25,19 +25,6 @@ from tests.builders.announcements import announcement
 from tests.fakes.binding_world import ANTI_AFFINITY, FULL, SCORES_ALONE, TakenLog, World
 
 
-def test_announces_pod_before_creating_the_binding() -> None:
-    world = World()
-    seen: list[list[tuple[int, str, bool]]] = []
-
-    def created(binding: Binding) -> Created:
-        seen.append(world.announced())
-        return Created()
-
-    world.answer = created
-    assert world.bind("p").outcome is BindOutcome.BOUND
-    assert seen == [[(1, "p", False)]]
-
-
 def test_records_the_begun_bind_before_it_reads_the_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     seen: list[list[str]] = []
@@ -95,12 +82,6 @@ def test_refuses_only_the_pod_that_is_too_large_to_announce(labels: int, result:
     assert world.bind("small", on="node-b").outcome is BindOutcome.BOUND
     announced = [name for _, name, _ in world.announced()]
     assert announced == (["small"] if result is TOO_LARGE else ["large", "small"])
-
-
-def test_ignores_the_pods_own_announcement() -> None:
-    world = World()
-    world.bind("p")
-    assert world.bind("p").outcome is BindOutcome.BOUND
 
 
 def test_evaluates_the_pod_again_if_the_position_is_occupied(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,27 +252,6 @@ class UnavailableLog(InMemoryAnnouncementLog):
         if self._call == "append":
             raise TableUnavailable("ledger table: throttled")
         return True
-
-
-@pytest.mark.parametrize(
-    ("log", "announced"),
-    [
-        pytest.param(UnavailableLog("read"), None, id="the log cannot be read"),
-        pytest.param(UnavailableLog("append"), [], id="the announcement cannot be written"),
-        pytest.param(
-            UnavailableLog("append", is_written=True),
-            [(1, "p", True)],
-            id="it was written despite the error: withdrawn",
-        ),
-    ],
-)
-def test_refuses_bind_while_the_log_is_unavailable(
-    log: InMemoryAnnouncementLog, announced: list[tuple[int, str, bool]] | None
-) -> None:
-    world = World(log=log)
-    assert world.bind("p") == BindResult(BindOutcome.NOT_JUDGED, "ledger table: throttled")
-    if announced is not None:
-        assert world.announced() == announced
 
 
 @pytest.mark.parametrize(

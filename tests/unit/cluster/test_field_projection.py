@@ -250,7 +250,8 @@ def test_projection_id_differs_for_different_fields() -> None:
     }
     forms.add(projection_id(RequiredFields(berth_reasons=BERTH_REASONS | {"another reason"})))
     forms |= {projection_id(RequiredFields(explanations=True)), projection_id(RequiredFields(replacements=True))}
-    assert len(forms) == 7
+    forms.add(projection_id(RequiredFields(gangs=True)))
+    assert len(forms) == 8
     assert all(form.startswith(str(PROJECTION_VERSION)) for form in forms)
     assert (SERVICES in projections(EVERYTHING)) is (STATEFUL_SETS in projections(EVERYTHING)) is True
 
@@ -297,11 +298,6 @@ def test_creation_time_of_pods_is_dropped_without_gangs() -> None:
 def test_gang_reasons_are_berths_only_if_gangs_are_enabled(reason: str, needs: RequiredFields, is_own: bool) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": f"0/3 nodes are available: 3 {reason}. no new"}
     assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
-
-
-def test_projection_id_differs_with_gangs() -> None:
-    """A watcher that goes on from what another one kept would not know when pods were created."""
-    assert projection_id(RequiredFields(gangs=True)) != projection_id(RequiredFields())
 
 
 @pytest.mark.parametrize(

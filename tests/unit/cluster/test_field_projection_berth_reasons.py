@@ -13,9 +13,8 @@ from berth.cluster.field_projection import BERTH_REASONS, IN_TREE, RequiredField
 from berth.cluster.watch.resources import PODS
 from berth.extender.outcomes import WAITING
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Plugin, Status
+from berth.scheduling.framework.plugin import FilterPlugin, Plugin
 from berth.scheduling.managed_resources.floating import POOL_REASONS
-from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.projection import rejected_by_berth
 from berth.scheduling.plugins.custom_plugins import custom_plugin
 from berth.scheduling.plugins.node_taints import REASON_NOT_READY, NodeReady
@@ -89,13 +88,6 @@ def test_only_filters_of_berth_have_reasons_of_berth() -> None:
             assert reasons_of(registered.plugin)
 
 
-class Picky(FilterPlugin):
-    name = "berth_plugins.picky:Picky"
-
-    def filter(self, pod: Pod, node: NodeInfo) -> Status:
-        return SUCCESS
-
-
 @pytest.mark.parametrize(
     ("profile", "message", "is_own"),
     [
@@ -113,13 +105,6 @@ def test_in_tree_reasons_count_if_a_profile_has_that_filter(profile: str, messag
     needs = RequiredFields.of(BerthConfiguration(profile=profile).policy())
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert rejected_by_berth(kept(PODS, pod, needs)) is is_own
-
-
-def test_reasons_of_custom_plugins_count() -> None:
-    message = f"0/1 nodes are available: 1 {REASON_OF_A_PLUGIN_OF_THE_USERS}."
-    pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
-    assert not rejected_by_berth(kept(PODS, pod))
-    assert rejected_by_berth(kept(PODS, pod, RequiredFields(berth_reasons=BERTH_REASONS | reasons_of(Picky()))))
 
 
 class Readier(NodeReady):

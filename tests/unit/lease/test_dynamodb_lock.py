@@ -9,8 +9,8 @@ import pytest
 from botocore.stub import Stubber
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.lease.dynamodb_lock import FENCE_MATCHES, DynamoDBLeaseLock, fenced_update
-from berth.lease.lock import NO_RECORD, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.lock import Lease, LeaseLock, LeaseSpec, Unavailable, Written
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.dynamodb_stores import MotoStore, client_of, moto_client
 from tests.unit.lease.faults import Fault
@@ -18,38 +18,6 @@ from tests.unit.lease.faults import Fault
 HEAD_KEY = {"pk": {"S": "head"}, "sk": {"N": "0"}}
 SPEC = LeaseSpec("alpha", 15, acquire_time=AT, renew_time=AT + 0.5, lease_transitions=4)
 SEEN = Lease(SPEC, 9, "uid-1", "nonce")
-NAMES = {
-    f"#{name}": name
-    for name in (
-        "holderIdentity",
-        "leaseDurationSeconds",
-        "acquireTime",
-        "renewTime",
-        "leaseTransitions",
-        "resourceVersion",
-        "uid",
-        "nonce",
-        "handoverAt",
-    )
-}
-SET = (
-    "SET #holderIdentity = :holderIdentity, #leaseDurationSeconds = :leaseDurationSeconds, "
-    "#acquireTime = :acquireTime, #renewTime = :renewTime, #leaseTransitions = :leaseTransitions, "
-    "#resourceVersion = :resourceVersion, #uid = :uid, #nonce = :nonce"
-)
-
-
-def values(resource_version: int, uid: str, nonce: str) -> dict[str, dict[str, str]]:
-    return {
-        ":holderIdentity": {"S": "alpha"},
-        ":leaseDurationSeconds": {"N": "15"},
-        ":acquireTime": {"N": "1700000000.000000"},
-        ":renewTime": {"N": "1700000000.500000"},
-        ":leaseTransitions": {"N": "4"},
-        ":resourceVersion": {"N": str(resource_version)},
-        ":uid": {"S": uid},
-        ":nonce": {"S": nonce},
-    }
 
 
 @pytest.fixture(scope="module")
@@ -74,71 +42,6 @@ def lock(client: DynamoDBClient) -> DynamoDBLeaseLock:
 def test_get_is_strongly_consistent(lock: LeaseLock, dynamodb: Stubber) -> None:
     dynamodb.add_response("get_item", {}, {"TableName": "table", "Key": HEAD_KEY, "ConsistentRead": True})
     assert lock.get() is None
-
-
-@pytest.mark.parametrize(
-    ("write", "condition", "names", "wanted"),
-    [
-        pytest.param(
-            lambda lock: lock.create(SPEC),
-            "attribute_not_exists(#pk)",
-            {"#pk": "pk"},
-            values(1, "id-1", "id-2"),
-            id="create",
-        ),
-        pytest.param(
-            lambda lock: lock.update(SEEN, SPEC),
-            "#resourceVersion = :seen AND #uid = :uid",
-            {},
-            values(10, "uid-1", "id-1") | {":seen": {"N": "9"}},
-            id="update",
-        ),
-        pytest.param(
-            lambda lock: lock.update(NO_RECORD, SPEC),
-            "attribute_exists(#pk) AND attribute_not_exists(#resourceVersion) AND attribute_not_exists(#uid)",
-            {"#pk": "pk"},
-            values(1, "id-1", "id-2"),
-            id="first record of an item",
-        ),
-    ],
-)
-def test_write_is_one_conditional_update(
-    lock: LeaseLock,
-    dynamodb: Stubber,
-    write: Callable[[LeaseLock], object],
-    condition: str,
-    names: dict[str, str],
-    wanted: dict[str, object],
-) -> None:
-    request = {
-        "TableName": "table",
-        "Key": HEAD_KEY,
-        "UpdateExpression": f"{SET} REMOVE #handoverAt",
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": NAMES | names,
-        "ExpressionAttributeValues": wanted,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
-    dynamodb.add_response("update_item", {}, request)
-    assert isinstance(write(lock), Written)
-
-
-def test_renewal_with_publication_requires_the_whole_fence() -> None:
-    renewed = fenced_update(Fence("alpha", 4, "uid-1", 9), renew_time=AT + 0.5, nonce="n")
-    assert FENCE_MATCHES == (
-        "#resourceVersion = :seen AND #uid = :uid "
-        "AND #holderIdentity = :holderIdentity AND #leaseTransitions = :leaseTransitions"
-    )
-    assert renewed.text == "#resourceVersion = :resourceVersion, #renewTime = :renewTime, #nonce = :nonce"
-    assert renewed.values == {
-        ":seen": {"N": "9"},
-        ":uid": {"S": "uid-1"},
-        ":holderIdentity": {"S": "alpha"},
-        ":leaseTransitions": {"N": "4"},
-        ":resourceVersion": {"N": "10"},
-        ":renewTime": {"N": "1700000000.500000"},
-        ":nonce": {"S": "n"},
-    }
 
 
 @pytest.mark.parametrize(
@@ -170,13 +73,6 @@ def test_error_names_cause_and_remedy(
 ) -> None:
     dynamodb.add_client_error("get_item" if operation == "GetItem" else "update_item", code, "broken")
     assert call(lock) == Unavailable(f"node cache table table: {reason.format(operation)} ({code})")
-
-
-def test_missing_table_is_distinguished_from_missing_item() -> None:
-    lock = DynamoDBLeaseLock(moto_client(), "no-such-table")
-    for answer in (lock.get(), lock.create(SPEC), lock.update(SEEN, SPEC)):
-        assert isinstance(answer, Unavailable)
-        assert "the table does not exist" in answer.reason
 
 
 class TestBotocoresRetry:

@@ -185,16 +185,6 @@ def test_verbs_in_the_same_process_see_a_pod_before_its_announcement() -> None:
     assert reasons(world, "p") == {"node-a": ANTI_AFFINITY}
 
 
-def test_pod_bound_and_deleted_between_two_publications_frees_its_node() -> None:
-    world = World()
-    assert world.bind("p").outcome is BindOutcome.BOUND
-    assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
-    world.published.pods_version = "9"  # the Binding made version 8, the deletion 9
-    world.published.publish("pods", [])
-    assert reasons(world, "q") == {}
-    assert world.bind("q").outcome is BindOutcome.BOUND
-
-
 def test_pod_does_not_see_its_own_announcement() -> None:
     world = World(only("NodeResourcesFit"))
     world.specs = {"p": requesting(cpu="3")}
@@ -221,15 +211,3 @@ def test_pod_without_rules_is_announced_for_the_rules_of_other_pods(namespace: s
     assert world.announced() == [(1, "p", False)]
     assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
     assert world.bind("q") == BindResult(BindOutcome.REJECTED, ANTI_AFFINITY)
-
-
-def test_zone_rule_is_enforced_on_another_node_of_the_zone() -> None:
-    world = World()
-    world.publish_nodes({"node-a": "1", "node-b": "2", "node-c": "1"})
-    spread = [{**OVER_ZONES, "whenUnsatisfiable": "DoNotSchedule"}]
-    world.specs = {name: {"topologySpreadConstraints": spread} for name in "pqr"}
-    assert world.bind("p", on="node-a").outcome is BindOutcome.BOUND
-    refused = BindResult(BindOutcome.REJECTED, "node(s) didn't match pod topology spread constraints")
-    assert world.bind("q", on="node-c") == refused
-    assert world.bind("q", on="node-b").outcome is BindOutcome.BOUND
-    assert world.bind("r", on="node-c").outcome is BindOutcome.BOUND

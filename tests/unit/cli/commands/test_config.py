@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,27 +55,6 @@ def test_check_prints_line_and_field_of_each_error(tmp_path: Path) -> None:
         f"{path}:4: exempt.daemonsets: unknown field; did you mean `daemonSets`? "
         "allowed: daemonSets, systemCritical, namespaces",
     ]
-
-
-def test_check_warns_if_the_profile_lacks_the_plugin_for_counted_resources() -> None:
-    done = run("check", "-", stdin="profile: label-priority\nmanagedResources: [{name: example.com/licence}]")
-    assert done.exit_code == 0
-    assert done.stderr == (
-        "standard input:2: warning: managedResources: profile label-priority has no plugin ManagedResources: "
-        "filter passes nodes that have nothing left of managedResources, and bind refuses them; "
-        "enable the plugin in a definition\n"
-    )
-
-
-def test_check_warns_about_resources_missing_on_every_node_of_a_cluster(tmp_path: Path) -> None:
-    dump = tmp_path / "dump.json"
-    dump.write_text(json.dumps({"items": [{"kind": "Node", "metadata": {"name": "a", "uid": "1"}}]}))
-    text = "profile: managed-resources\nmanagedResources:\n- name: example.com/licence"
-    done = run("check", "-", "--cluster", str(dump), "-o", "json", stdin=text)
-    assert done.exit_code == 0
-    [warning] = json.loads(done.stdout)["warnings"]
-    assert (warning["line"], warning["field"]) == (3, "managedResources[0]")
-    assert warning["message"].startswith("none of 1 nodes has capacity for example.com/licence, by its allocatable")
 
 
 def test_check_gives_the_same_warnings_for_a_live_cluster_and_its_dump(tmp_path: Path) -> None:

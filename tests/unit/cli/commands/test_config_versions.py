@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from berth_cli.configuration import trial
 from berth_cli.main import main
 from berth_cli.sources import stack as stacks
 from berth_cli.sources.stack import DeployedStack
-from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.tables import create_cache_table
 
 pytestmark = pytest.mark.usefixtures("pauses")
@@ -128,19 +126,6 @@ def test_apply_refuses_unloadable_document(store: DynamoDBConfigurationStore, mo
     assert store.history() == ()
     assert run("apply", "-", "--stack", "berth", "--skip-trial", stdin=FULL).exit_code == 0
     assert store.read() == '{"profile":"full"}'
-
-
-def test_rollback_without_the_plugins_of_the_document_asks_for_them(
-    store: DynamoDBConfigurationStore, tmp_path: Path
-) -> None:
-    with installed_plugins(tmp_path):
-        apply(NAMED)
-    apply(FULL)
-    done = run("rollback", "--cache-table", TABLE)
-    assert done.exit_code == 1
-    assert "give the command --plugins DIR with the module" in done.stderr
-    with installed_plugins(tmp_path):
-        assert run("rollback", "--cache-table", TABLE).exit_code == 0
 
 
 def test_dry_run_does_not_apply_document(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:

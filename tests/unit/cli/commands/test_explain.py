@@ -37,26 +37,10 @@ PENDING: list[Object] = [
     [
         pytest.param([node_with("a"), pod_with("p")], 0, "can be placed, on a: 1 of 1 nodes fit", id="placeable"),
         pytest.param(
-            [node_with("a"), node_with("b"), pod_with("p", nodeName="b")],
-            0,
-            "on node b; without it, 2 of 2 nodes fit",
-            id="placed",
-        ),
-        pytest.param(
             [node_with("a", taints=[TAINT]), pod_with("p")],
             1,
             "pending: 0 of 1 nodes fit: it does not tolerate dedicated=ml:NoSchedule",
             id="pending",
-        ),
-        pytest.param(
-            [
-                node_with("a"),
-                pod_with("low", nodeName="a", requests={"cpu": "4"}, priority=0),
-                pod_with("p", requests={"cpu": "4"}, priority=5),
-            ],
-            0,
-            "pending: 0 of 1 nodes fit; preemption would place it on a",
-            id="placeable by preemption",
         ),
     ],
 )

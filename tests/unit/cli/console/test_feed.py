@@ -13,7 +13,6 @@ from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.floating_resources import MAX_LEVELS
-from berth.scheduling.snapshot.changes import Changes
 from berth_cli.console import feed as feed_module
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead, ObservedCluster
@@ -191,16 +190,3 @@ def test_document_has_only_the_fullest_of_many_pools() -> None:
     pods = [asks(f"p{number}", 1 + (number == 70), "a", namespace=f"n{number}") for number in range(100)]
     found = levels([node("a")], pods, {"value": 200, "scope": "cluster"}, perNamespace=2)
     assert (len(found), found[0]) == (MAX_LEVELS, (f"{SEAT}@namespace=n70", 2, 2, 0))
-
-
-def test_pool_levels_follow_changes_of_the_cluster() -> None:
-    source = HandDrivenSource(NotRead("not yet"))
-    feed = Feed(source, lambda: NOW)
-    configured = ActiveConfiguration.of(configuration({"name": SEAT, "capacity": {"value": 4, "scope": "cluster"}}))
-    before = snapshot([node("a"), node("b")], [asks("h", 2, "a")])
-    found = []
-    for each in (before, before.with_changes(Changes(pods=[asks("i", 1, "b")], pods_gone=[("a", "uid-h")]))):
-        source.found = ObservedCluster(each, NOW, configured)
-        feed.observe(0)
-        found.append(asked(feed)["pools"][0]["held"])
-    assert found == [2, 1]

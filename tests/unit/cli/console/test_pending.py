@@ -14,7 +14,6 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import ObservedCluster, followed_dump
-from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
 from berth_cli.explanation.explanation import explain_pod
@@ -38,11 +37,10 @@ def documents(
     configured: ActiveConfiguration = FULL,
     clock: Callable[[], float] = lambda: 0.0,
     weight: int = 1,
-    decisions: DecisionSource | None = None,
 ) -> PendingDocuments:
     feed = Feed(HandDrivenSource(ObservedCluster(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
     feed.observe(0)
-    return PendingDocuments(feed, clock, lambda: NOW, weight, decisions)
+    return PendingDocuments(feed, clock, lambda: NOW, weight)
 
 
 def of_dump(folder: Path, objects: Sequence[Mapping[str, Any]]) -> PendingDocuments:
@@ -147,19 +145,6 @@ def test_pod_does_not_count_against_itself() -> None:
     """Its own spread constraint would count it twice."""
     found = explained(documents([node("n1")], [pod("p")]), "p")
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
-
-
-def test_explanation_names_claims_that_the_rules_do_not_check() -> None:
-    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}, {"name": "t", "projected": {}}]
-    pods = [pod("claim", volumes=volumes), pod("device", resourceClaims=[{"name": "gpu"}]), pod("p")]
-    asked = documents([node("n1")], pods)
-    found = {name: explained(asked, name) for name in ("claim", "device", "p")}
-    assert {name: each["warnings"] for name, each in found.items()} == {
-        "claim": ["spec.volumes[].persistentVolumeClaim: volumes are not checked; the scheduler may reject more nodes"],
-        "device": ["spec.resourceClaims: claims are not checked; the scheduler may reject more nodes"],
-        "p": [],
-    }
-    assert "fits, apart from what is not checked" in found["claim"]["headline"]
 
 
 def test_explanation_uses_the_schedulers_weight_for_the_extender() -> None:
@@ -306,12 +291,6 @@ def test_pod_that_is_not_tried_for_a_minute_becomes_undetermined(tmp_path: Path)
     feed.observe(0)
     asked = PendingDocuments(feed, lambda: 0.0, lambda: next(times))
     assert [pending(asked)["pods"][0]["category"] for _ in range(2)] == ["schedulable-now", "undetermined"]
-
-
-def test_pod_of_a_node_cache_with_a_claim_is_undetermined() -> None:
-    """A node cache does not contain what schedulers say."""
-    [found] = pending(documents([node("n1")], [pod("p", **CLAIM)]))["pods"]
-    assert (found["category"], found["note"]) == ("undetermined", UNCHECKED)
 
 
 def waiting(name: str, minute: int = 15, cpu: str = "3", **fields: Any) -> dict[str, Any]:

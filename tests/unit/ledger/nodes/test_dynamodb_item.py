@@ -33,18 +33,6 @@ OPEN_ITEM: Mapping[str, Any] = {**open_key("uid-0", "n1", "attempt-1"), **open_a
 MARKER_ITEM: Mapping[str, Any] = marker_item(MARKER)
 
 
-@pytest.mark.parametrize(
-    ("read", "item", "wanted"),
-    [
-        pytest.param(read_node, NODE_ITEM, LEDGER, id="a node's ledger"),
-        pytest.param(read_open, OPEN_ITEM, OPEN, id="an open reservation"),
-        pytest.param(read_marker, MARKER_ITEM, MARKER, id="the marker"),
-    ],
-)
-def test_item_is_read_as_it_was_written(read: Callable[[Any], object], item: Mapping[str, Any], wanted: object) -> None:
-    assert read(item) == wanted
-
-
 def without(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {key: value for key, value in item.items() if key != name}
 

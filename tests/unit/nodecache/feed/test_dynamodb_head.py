@@ -67,14 +67,6 @@ PUBLISHED = replace(
 )
 
 
-def test_ignores_parts_added_by_a_later_release() -> None:
-    written = item(**_attributes_of(PUBLISHED))
-    written["newest"]["L"] += [{"N": "4"}, {"N": "2"}]
-    written["snapshot"]["M"]["newest"]["L"] += [{"N": "3"}, {"N": "1"}]
-    written["snapshot"]["M"]["chunks"]["L"].append({"N": "7"})
-    assert read_head(written).pointer == PUBLISHED
-
-
 @pytest.mark.parametrize("of", ["the pointer", "the snapshot"])
 @pytest.mark.parametrize(
     "newest",
@@ -114,17 +106,6 @@ def test_rejects_impossible_chunk_numbers(counts: list[int]) -> None:
 def _attributes_of(pointer: Pointer) -> dict[str, Any]:
     update = pointer_update(pointer)
     return {name: update.values[f":{name}"] for name in update.names.values()}
-
-
-def test_reads_only_version_and_epoch_of_an_unreadable_release() -> None:
-    """A watcher publishes a new snapshot with the next version."""
-    written = item(version={"N": "7"}, lastEpoch={"N": "3"}, **FUTURE)
-    for attribute in ("newest", "snapshot", "positions", "heartbeat"):
-        del written[attribute]
-    pointer = read_head(written).pointer
-    assert pointer is not None
-    assert pointer.unreadable_reason
-    assert pointer.published == PublishedVersion(7, 3)
 
 
 def test_largest_head_stays_below_two_kilobytes() -> None:

@@ -210,15 +210,6 @@ def test_first_publication_with_lost_response_does_not_write_a_second_snapshot()
     assert leading.nodes()[0] == ["n1"]
 
 
-def test_replaces_expiring_backlog_with_snapshot() -> None:
-    leading = with_refused_publication()
-    leading.clock.advance(Retention().compaction_age + 1)
-    leading.table.calls.clear()
-    leading.leader.work(STEP)
-    assert leading.table.calls == ["put_chunks", "publish"]
-    assert leading.nodes() == [["n2"]]
-
-
 def test_raises_the_cause_of_a_failed_watch() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("pods", Failed(KeyError("metadata")))

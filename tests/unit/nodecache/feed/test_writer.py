@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import Pointer, PublishedVersion, in_every_part
 from berth.nodecache.feed.reader import published_items
-from berth.nodecache.feed.table import LogItem, StaleFence, TableUnavailable
-from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
+from berth.nodecache.feed.table import StaleFence, TableUnavailable
+from berth.nodecache.feed.writer import NotLeading, Retention
 from berth.scheduling.snapshot.parts import SnapshotPart
 from tests.unit.nodecache.feed.feeds import (
     FailingTable,
@@ -20,7 +20,6 @@ from tests.unit.nodecache.feed.feeds import (
     Store,
     Writing,
     leader_of,
-    log_item,
     node,
     read,
     state_of,
@@ -71,47 +70,6 @@ def test_chain_of_log_items_continues_across_leaders_and_snapshots(store: Store,
     assert chain(store, PublishedVersion(5, 1)) == [6]
 
 
-def test_each_item_names_the_previous_item_of_its_part(store: Store, leader: Writing) -> None:
-    """In flushes of several parts. A part of which a flush has no item keeps its version."""
-    pod, budget = Change("pods", "ns/p", {}), Change("poddisruptionbudgets", "ns/b", {})
-    leader.flush(pod, TWO)
-    leader.flush(pod)
-    leader.flush(budget, pod, THREE)
-    first = PublishedVersion(1, 0)
-    assert [(item.part, item.version, item.previous.version) for item in store.log_items()] == [
-        (SnapshotPart.NODES, 2, 1),
-        (SnapshotPart.PODS, 3, 1),
-        (SnapshotPart.PODS, 4, 3),
-        (SnapshotPart.NODES, 5, 2),
-        (SnapshotPart.OTHERS, 6, 1),
-        (SnapshotPart.PODS, 7, 4),
-    ]
-    assert store.pointer.snapshot is not None
-    assert store.pointer.snapshot.newest == in_every_part(first)
-    assert {part: version for part, (version, _) in store.pointer.newest.items()} == {
-        SnapshotPart.NODES: 5,
-        SnapshotPart.OTHERS: 6,
-        SnapshotPart.PODS: 7,
-    }
-
-
-def test_items_of_a_part_in_a_flush_are_chained(store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("berth.nodecache.feed.changes._RAW_BYTES", 10)  # an item for each change
-    leader.flush(TWO, THREE)
-    assert [item.previous for item in store.log_items()] == [PublishedVersion(1, 0), PublishedVersion(2, 0)]
-    assert read(store) == state_of(ONE, TWO, THREE)
-
-
-def test_snapshot_records_the_newest_version_of_each_part(store: Store, leader: Writing) -> None:
-    """A part that has not changed since then goes on from an item that is older than the snapshot."""
-    leader.flush(Change("pods", "ns/p", {}))
-    assert leader.compact_now(state_of(ONE))
-    snapshot = store.pointer.snapshot
-    assert snapshot is not None
-    assert (snapshot.version, snapshot.newest) == (2, store.pointer.newest)
-    assert snapshot.newest[SnapshotPart.NODES] == PublishedVersion(1, 0)
-
-
 def test_does_not_send_requests_after_the_lease_expired(store: Store, leader: Writing) -> None:
     leader.lease.run_out()
     with pytest.raises(NotLeading):
@@ -133,69 +91,6 @@ def test_stops_the_flush_if_the_lease_expires_between_requests(store: Store, lea
         leader.flush(TWO)
     assert table.calls == ["put_log"]
     assert read(store) == state_of(ONE)
-
-
-def test_successor_overwrites_items_of_deposed_leader(store: Store, leader: Writing) -> None:
-    successor = Writing(store)
-    with pytest.raises(StaleFence):
-        leader.flush(TWO)
-    assert leader.lease.refusals == 1
-    assert read(store) == state_of(ONE)
-    successor.flush(THREE)
-    assert read(store) == state_of(ONE, THREE)
-
-
-@pytest.mark.parametrize(
-    "stands",
-    [
-        pytest.param(log_item(2, 7, (1, 0), THREE), id="item of a later epoch"),
-        pytest.param(log_item(2, 0, (1, 0), THREE), id="item of this epoch with another nonce"),
-    ],
-)
-def test_does_not_overwrite_an_item_of_another_writer(store: Store, leader: Writing, stands: LogItem) -> None:
-    store.overwrite_log(stands)
-    with pytest.raises(StaleEpoch):
-        leader.flush(TWO)
-    assert leader.lease.refusals == 1
-    assert store.log_items() == [stands]
-    assert leader.table.calls == ["put_log"]
-
-
-def test_former_leader_cannot_write_to_a_recreated_head(store: Store, leader: Writing) -> None:
-    """It holds the lease of an item that is gone; the new one has the same version, epoch and resourceVersion."""
-    uid = store.uid
-    store.item.delete()
-    anew = Writing(store)
-    anew.replace(state_of(THREE), THREE)
-    with pytest.raises(StaleFence):
-        leader.flush(TWO)
-    assert store.uid != uid
-    assert store.log_items() == []
-    anew.flush(ONE)
-    assert read(store) == state_of(THREE, ONE)
-
-
-@pytest.mark.parametrize("fault", ["refused", "lost", "late"])
-@pytest.mark.parametrize("method", ["put_log", "publish"])
-def test_repeats_request_without_response_unchanged(store: Store, leader: Writing, method: str, fault: str) -> None:
-    leader.table.faults[method] = [fault]
-    with pytest.raises(TableUnavailable):
-        leader.flush(TWO)
-    leader.flush(THREE)
-    leader.table.arrive()
-    assert read(store) == state_of(ONE, TWO, THREE)
-    assert chain(store, PublishedVersion(1, 0)) == [2, 3]
-
-
-def test_packs_each_version_once(store: Store, leader: Writing) -> None:
-    """A late attempt finds its own bytes or none: it never replaces data published under that version."""
-    leader.table.faults["put_log"] = ["late"]
-    with pytest.raises(TableUnavailable):
-        leader.flush(TWO)
-    leader.flush(THREE, Change("nodes", "n1", None))
-    published = store.log_items()
-    leader.table.arrive()
-    assert store.log_items() == published
 
 
 def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader: Writing) -> None:
@@ -292,11 +187,6 @@ def test_announces_every_change_exactly_once_despite_faults(
     assert [change for changes in leader.announced for change in changes] == history.handed_over
     assert read(history.store) == history.objects
     assert leader.writer.is_fully_published
-
-
-def test_heartbeat_announces_an_empty_list(leader: Writing) -> None:
-    leader.flush()
-    assert leader.announced == [[]]
 
 
 def test_failed_callback_does_not_repeat_the_publication(store: Store, leader: Writing) -> None:

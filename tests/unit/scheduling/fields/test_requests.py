@@ -90,6 +90,9 @@ def test_sums_the_requests_of_the_containers_in_the_spec(spec: Object, cpu: int 
         pytest.param(
             {"containerStatuses": [{"name": "other", "resources": {"requests": {"cpu": "9"}}}]}, 2000, id="another name"
         ),
+        pytest.param(
+            {"containerStatuses": [{"name": "app", "allocatedResources": {"cpu": "4"}}]}, 2000, id="no resources"
+        ),
         pytest.param({"resources": {"requests": {"cpu": "9"}}}, 2000, id="a pod level that the spec does not have"),
     ],
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 
-import pytest
-
 from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, ScorePlugin, Status, unschedulable
 from berth.scheduling.framework.profile import Profile
@@ -16,12 +14,9 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
 from tests.builders.gangs import ENABLED, members
-from tests.builders.planned import CPU, answers, being_bound, cluster, counts, gang_policy, places, room_for
+from tests.builders.planned import CPU, answers, cluster, counts, places, room_for
 
 TRAIN = members("train", 4, requests=CPU)
-TUNE = members("tune", 3, requests=CPU, created="2026-01-02T00:00:00Z")
-OTHER = replace(members("other", 1, requests=CPU)[0], node_name="n1", annotations={})
-LARGER = members("train", 4, requests={"cpu": "2"})
 
 
 class Judging(FilterPlugin[Pod]):
@@ -56,27 +51,6 @@ def policy_of(plugin: FilterPlugin[Pod]) -> Policy:
 
 def labelled(pods: Iterable[Pod], **labels: str) -> list[Pod]:
     return [replace(pod, label_set=label_set("ml", labels)) for pod in pods]
-
-
-@pytest.mark.parametrize("profile", ["all-nodes", "full"])
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param(Changes(nodes=[room_for("n0", 1)]), id="node with a plan has less room"),
-        pytest.param(Changes(nodes=[room_for("a0", 9)]), id="node joins"),
-        pytest.param(Changes(nodes_gone=["n1"]), id="node leaves"),
-        pytest.param(Changes(pods=[OTHER]), id="pod comes to a node with a plan"),
-        pytest.param(Changes(pods=LARGER), id="members request more"),
-        pytest.param(Changes(pods_gone=[("", TRAIN[0].uid)]), id="member of an earlier gang is deleted"),
-    ],
-)
-def test_plan_after_a_change_equals_a_plan_from_scratch(profile: str, changes: Changes) -> None:
-    warm, before = gang_policy(profile=profile), cluster(2, 3, 2, 2, pods=[*TRAIN, *TUNE])
-    answers(warm, before, [*TRAIN, *TUNE])
-    assumed = [replace(each, pod=OTHER) for each in being_bound(OTHER, node="n1")]
-    for snapshot in (before.with_changes(changes), before.assuming(assumed)):
-        pods = [pod for pod in snapshot.unbound.values() if pod.annotations]
-        assert places(answers(warm, snapshot, pods)) == places(answers(gang_policy(profile=profile), snapshot, pods))
 
 
 def test_nodes_that_did_not_change_are_not_filtered_again() -> None:

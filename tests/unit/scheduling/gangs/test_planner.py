@@ -19,7 +19,6 @@ from tests.builders.planned import (
     NO_ROOM,
     ZONES,
     answers,
-    apart,
     being_bound,
     cluster,
     counts,
@@ -75,72 +74,23 @@ def test_filter_onlyone_keeps_only_the_planned_node() -> None:
         assert answer.feasible == POLICY.feasibility(pod, [*snapshot.nodes], snapshot).feasible[:1]
 
 
-def test_alternatives_of_different_members_do_not_overlap() -> None:
-    """All members have room for any choice of the scheduler."""
-    snapshot = cluster(*[1] * 12, pods=TRAIN)
-    found = answers(POLICY, snapshot, TRAIN)
-    chosen = [name for answer in found.values() for name in answer.feasible]
-    assert len(chosen) == len(set(chosen)) == 12
-    assert all(len(answer.feasible) == 3 for answer in found.values())
-
-
-def test_planned_node_appears_once_even_if_it_has_room_for_more() -> None:
-    snapshot = cluster(9, 9, pods=TRAIN)
-    for answer in answers(POLICY, snapshot, TRAIN).values():
-        assert len(answer.feasible) == len(set(answer.feasible))
-
-
-def test_alternatives_of_members_with_different_shapes_do_not_overlap() -> None:
-    pods = [member(f"train-{index}", "train", 2, requests={"cpu": str(index + 1)}) for index in range(2)]
-    found = answers(POLICY, cluster(*[2] * 8, pods=pods), pods)
-    chosen = [name for answer in found.values() for name in answer.feasible]
-    assert len(chosen) == len(set(chosen)) == 8
-
-
-def test_members_with_mutual_anti_affinity_do_not_get_alternatives() -> None:
-    """Two of them might choose nodes of one zone."""
-    pods = [apart(pod, "zone") for pod in members("train", 2, requests=CPU)]
-    zones = {"n0": "a", "n1": "b", "n2": "c", "n3": "c"}
-    snapshot = Snapshot.of([room_for(name, 1, {"zone": zone}) for name, zone in zones.items()], pods)
-    assert [len(answer.feasible) for answer in answers(POLICY, snapshot, pods).values()] == [1, 1]
-
-
-def test_members_get_the_same_places_for_any_order_of_pods_and_nodes() -> None:
-    rooms = [room_for(f"n{index}", 1) for index in range(6)]
-    wanted = places(answers(POLICY, Snapshot.of(rooms, TRAIN), TRAIN))
-    assert places(answers(POLICY, Snapshot.of(rooms[::-1], TRAIN[::-1]), TRAIN)) == wanted
-    assert wanted == {f"train-{index}": f"n{index}" for index in range(4)}
-
-
-def test_alternatives_exclude_the_places_of_other_gangs() -> None:
-    later = members("tune", 2, requests=CPU, created="2026-01-02T00:00:00Z")
-    snapshot = cluster(*[1] * 8, pods=[*TRAIN, *later])
-    first, second = answers(POLICY, snapshot, TRAIN), answers(POLICY, snapshot, later)
-    chosen = [name for answer in first.values() for name in answer.feasible]
-    assert set(chosen).isdisjoint(places(second).values())
-
-
-def test_older_gang_is_planned_first() -> None:
-    later = members("alpha", 4, requests=CPU, created="2026-01-02T00:00:00Z")
-    snapshot = cluster(3, 3, pods=[*later, *TRAIN])
-    assert NO_ROOM not in places(answers(POLICY, snapshot, TRAIN)).values()
-    assert set(places(answers(POLICY, snapshot, later)).values()) == {NO_ROOM}
-
-
-def test_gang_of_higher_priority_is_planned_first() -> None:
-    urgent = members("urgent", 4, requests=CPU, created="2026-01-02T00:00:00Z", priority=7)
-    snapshot = cluster(3, 3, pods=[*TRAIN, *urgent])
-    assert NO_ROOM not in places(answers(POLICY, snapshot, urgent)).values()
-    assert set(places(answers(POLICY, snapshot, TRAIN)).values()) == {NO_ROOM}
-
-
-def test_open_gang_is_planned_before_an_older_one_of_the_same_priority() -> None:
-    """Its members hold cpu in the scheduler already (G10)."""
-    later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
+@pytest.mark.parametrize(
+    ("priority", "is_open", "is_first"),
+    [
+        pytest.param(None, False, False, id="the older one"),
+        pytest.param(7, False, True, id="the one of higher priority"),
+        # Its members hold cpu in the scheduler already (G10).
+        pytest.param(None, True, True, id="the open one"),
+    ],
+)
+def test_one_of_two_gangs_is_planned_first(priority: int | None, is_open: bool, is_first: bool) -> None:
+    """`is_first`: whether it is the later gang."""
+    later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z", priority=priority)
     snapshot = cluster(3, 3, pods=[*TRAIN, *later])
-    opened = [OpenGang(GangKey("ml", "tune"), 0, {later[0].uid: "n1"})]
-    assert NO_ROOM not in places(answers(POLICY, snapshot, later, opened)).values()
-    assert set(places(answers(POLICY, snapshot, TRAIN, opened)).values()) == {NO_ROOM}
+    opened = [OpenGang(GangKey("ml", "tune"), 0, {later[0].uid: "n1"})] if is_open else []
+    first, second = (later, TRAIN) if is_first else (TRAIN, later)
+    assert NO_ROOM not in places(answers(POLICY, snapshot, first, opened)).values()
+    assert set(places(answers(POLICY, snapshot, second, opened)).values()) == {NO_ROOM}
 
 
 def test_gang_that_does_not_fit_leaves_its_room_to_others() -> None:
@@ -202,12 +152,6 @@ def test_members_beyond_the_minimum_do_not_take_room_from_another_gang() -> None
     later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
     snapshot = cluster(8, pods=[*pods, *later])
     assert counts(places(answers(POLICY, snapshot, later))) == {"n0": 4}
-
-
-def test_alternatives_are_in_the_same_domain() -> None:
-    pods = members("train", 3, requests=CPU, topology_key="zone")
-    for answer in answers(POLICY, Snapshot.of(ZONES[2:], pods), pods).values():
-        assert set(answer.feasible) <= {"b1", "b2"} or set(answer.feasible) <= {"c1"}
 
 
 def test_node_missing_from_the_request_is_replaced_by_another_with_room() -> None:

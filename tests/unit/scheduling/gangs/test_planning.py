@@ -7,9 +7,9 @@ import pytest
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.snapshot.changes import AssumedPod
 from berth.scheduling.snapshot.snapshot import Snapshot
-from tests.builders.counted import LICENCE, LICENCES, MEMORY, SLICES, counted_node
+from tests.builders.counted import MEMORY, SLICES, counted_node
 from tests.builders.gangs import member, members
-from tests.builders.planned import CPU, NO_ROOM, ZONES, answers, apart, cluster, counts, gang_policy, places, room_for
+from tests.builders.planned import CPU, NO_ROOM, ZONES, answers, cluster, counts, gang_policy, places, room_for
 from tests.builders.pods import pod_object
 
 POLICY = gang_policy()
@@ -29,14 +29,6 @@ TRAIN = members("train", 4, requests=CPU)
 def test_plan_places_all_members_or_none(rooms: tuple[int, ...], wanted: dict[str, int]) -> None:
     snapshot = cluster(*rooms, pods=TRAIN)
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == wanted
-
-
-def test_plan_places_all_members_in_one_topology_domain() -> None:
-    pods = members("train", 4, requests=CPU, topology_key="zone")
-    found = places(answers(POLICY, Snapshot.of(ZONES, pods), pods))
-    assert counts(found) == {"b1": 2, "b2": 2}
-    assert set(places(answers(POLICY, Snapshot.of(ZONES[:2], pods), pods)).values()) == {NO_ROOM}
-    assert set(places(answers(POLICY, Snapshot.of(ZONES[-1:], pods), pods)).values()) == {NO_ROOM}
 
 
 @pytest.mark.parametrize(
@@ -86,30 +78,6 @@ def test_scores_count_the_planned_members_of_other_shapes() -> None:
         "last-0": "n0",
         "last-1": "n1",
     }
-
-
-@pytest.mark.parametrize(("nodes", "wanted"), [(3, {"n0": 1, "n1": 1, "n2": 1}), (2, {NO_ROOM: 3})])
-def test_members_with_mutual_anti_affinity_go_to_different_nodes(nodes: int, wanted: dict[str, int]) -> None:
-    pods = members("train", 3, requests=CPU)
-    found = [apart(pod) for pod in pods]
-    assert counts(places(answers(POLICY, cluster(*[9] * nodes, pods=found), found))) == wanted
-
-
-@pytest.mark.parametrize(("licences", "wanted"), [("2", {"n0": 2, "n1": 2}), ("1", {NO_ROOM: 4})])
-def test_plan_counts_the_counted_resources_of_all_members(licences: str, wanted: dict[str, int]) -> None:
-    """G3: the scheduler assumes members that Berth does not see on their nodes yet."""
-    policy = gang_policy(managedResources=[LICENCES])
-    pods = members("train", 4, requests={LICENCE: "1"})
-    snapshot = Snapshot.of([counted_node("n0", licences), counted_node("n1", licences)], pods)
-    assert counts(places(answers(policy, snapshot, pods))) == wanted
-
-
-@pytest.mark.parametrize(("percent", "wanted"), [("50", {"n0": 4}), ("60", {NO_ROOM: 4})])
-def test_plan_counts_the_devices_of_all_members(percent: str, wanted: dict[str, int]) -> None:
-    policy = gang_policy(managedResources=[SLICES])
-    pods = members("train", 4, requests={"nvidia.com/gpumem-percentage": percent})
-    snapshot = Snapshot.of([counted_node("n0", sizes="8000,8000")], pods)
-    assert counts(places(answers(policy, snapshot, pods))) == wanted
 
 
 def test_members_get_the_same_devices_as_in_bind() -> None:

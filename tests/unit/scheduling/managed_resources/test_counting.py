@@ -64,32 +64,9 @@ def test_reads_shares_of_a_placed_pod(pod: Pod, shares: Mapping[str, int] | None
     assert counting().shares(pod, CAPACITY) == shares
 
 
-@pytest.mark.parametrize(
-    ("free", "shares"),
-    [
-        pytest.param(pools(500, 400), {f"{MEMORY}#0": 3000, LICENCE: 1}, id="the device with the most room"),
-        pytest.param(pools(500, 500), {f"{MEMORY}#0": 3000, LICENCE: 1}, id="the first of equal ones"),
-        pytest.param({}, {f"{MEMORY}#0": 3000, LICENCE: 1}, id="device without room"),
-    ],
-)
-def test_counts_a_pod_of_another_binder_on_any_device(free: Mapping[str, int], shares: Mapping[str, int]) -> None:
-    assert counting().adopted(asking(node="n", gpumem="3000", licence="1"), CAPACITY, free) == shares
-
-
 def test_counts_the_first_device_if_the_node_lacks_devices() -> None:
     assert counting().adopted(asking(node="n", gpumem="3000"), {}, {}) == {f"{MEMORY}#0": 3000}
     assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
-
-
-def test_counts_pods_without_device_last_in_any_order() -> None:
-    pods = [
-        asking("a", "n", gpumem="3000"),
-        asking("b", "n", gpumem="9000"),
-        asking("c", "n", on_device(1), gpumem="16000"),
-    ]
-    # a goes to the device with 8000 left; it has 5000 left then, which is still the most.
-    expected = {f"{MEMORY}#1": 16_000, f"{MEMORY}#0": 12_000}
-    assert counting().used(pods, CAPACITY) == counting().used(pods[::-1], CAPACITY) == expected
 
 
 LIMITED = {"name": LICENCE, "capacity": {"nodeLabel": LICENCE}, "podLimit": 2}
@@ -118,21 +95,6 @@ def test_counts_a_placed_pod_at_most_up_to_the_pod_limit() -> None:
     pods = [asking("a", "n", licence="1"), asking("b", "n", licence="9")]
     assert counting(LIMITED).used(pods, {LICENCE: 8}) == {LICENCE: 3}
     assert counting(SLICES).used(pods, CAPACITY) == {}
-
-
-@pytest.mark.parametrize(
-    ("pod", "charged"),
-    [
-        pytest.param(asking(node="n", licence="9"), {LICENCE: 4}, id="capacity of the node without devices"),
-        pytest.param(asking(node="n", gpumem="99000"), {f"{MEMORY}#1": 16_000}, id="the device with the most room"),
-        pytest.param(asking(node="n", annotations=on_device(0), gpumem="99000"), pools(8000), id="the named device"),
-        pytest.param(asking(node="n", annotations=on_device(7), gpumem="99000"), pools(8000), id="the fullest device"),
-    ],
-)
-def test_charges_pod_without_reservation_at_most_the_available_amount(pod: Pod, charged: Mapping[str, int]) -> None:
-    assert counting().charged(pod, CAPACITY, CAPACITY) == charged
-    assert counting().beyond_limit(pod, CAPACITY).keys() == {each.partition("#")[0] for each in charged}
-    assert counting().charged(pod, {}, {}) == counting().beyond_limit(asking(node="n", licence="4"), CAPACITY) == {}
 
 
 SEATS = {**ANNOTATED, "name": "example.com/seat"}
@@ -283,16 +245,6 @@ def test_binding_annotation_contains_the_device_number() -> None:
     found = counting()
     assert found.annotations({LICENCE: 2, f"{MEMORY}#1": 3000}) == {"berth.dev/nvidia.com.gpumem": "1"}
     assert found.annotations({LICENCE: 2}) == found.annotations(NO_SHARES) == {}
-
-
-def test_shares_can_be_read_back_from_binding_annotations() -> None:
-    found, pod = counting(), asking(percentage="40", licence="2")
-    demands = found.demands(pod)
-    assert not isinstance(demands, UnreadableObject)
-    shares = found.choose(demands, CAPACITY, CAPACITY)
-    assert not isinstance(shares, Insufficient)
-    bound = asking(node="n", annotations=found.annotations(shares), percentage="40", licence="2")
-    assert found.shares(bound, CAPACITY) == shares == {f"{MEMORY}#0": 3200, LICENCE: 2}
 
 
 def test_remaining_amount_is_never_negative() -> None:

@@ -134,20 +134,6 @@ NOT_BLUE = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": 
 @pytest.mark.parametrize(
     ("fields", "wanted"),
     [
-        pytest.param({}, SUCCESS, id="the pod's own namespace by default"),
-        pytest.param({"namespaces": ["other"]}, TOO_NEAR, id="by name"),
-        pytest.param({"namespaceSelector": RED}, TOO_NEAR, id="by the namespace's labels"),
-        pytest.param({"namespaceSelector": {}}, TOO_NEAR, id="{} means all"),
-    ],
-)
-def test_own_terms_select_pods_by_namespace(fields: Object, wanted: Status) -> None:
-    elsewhere = placed("o", "a", namespace="other")
-    assert verdict(plugin, pod(away(term(**fields))), A, namespace("other", team="red"), elsewhere) == wanted
-
-
-@pytest.mark.parametrize(
-    ("fields", "wanted"),
-    [
         pytest.param({}, SUCCESS, id="the other pod's own namespace by default"),
         pytest.param({"namespaceSelector": RED}, BARRED, id="by the labels of the pod's namespace"),
     ],
@@ -167,19 +153,6 @@ def test_own_terms_select_every_namespace_if_empty_labels_satisfy_the_selector()
     blue = placed("o", "a", namespace="other")
     own = pod(away(term(namespaceSelector=NOT_BLUE)))
     assert verdict(plugin, own, A, namespace("other", team="blue"), blue) == TOO_NEAR
-
-
-@pytest.mark.parametrize(
-    ("other", "wanted"),
-    [
-        pytest.param(placed("o", "a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), TOO_NEAR, id="ending"),
-        pytest.param(placed("o", "a", status={"phase": "Failed"}), SUCCESS, id="finished"),
-        pytest.param(placed("o", "gone"), SUCCESS, id="on a deleted node"),
-        pytest.param(pod_with("o", {"app": "db"}, status={"nominatedNodeName": "a"}), TOO_NEAR, id="nominated"),
-    ],
-)
-def test_counts_pods_by_namespace_and_labels(other: Object, wanted: Status) -> None:
-    assert verdict(plugin, pod(away(term())), A, other) == wanted
 
 
 def test_ignores_label_keys_already_merged_by_the_api_server() -> None:

@@ -72,20 +72,6 @@ MATCHING, OTHER = expression("disk", "In", "ssd"), expression("disk", "In", "hdd
 
 
 @pytest.mark.parametrize(
-    ("terms", "wanted"),
-    [
-        pytest.param([OTHER, MATCHING], SUCCESS, id="terms are ORed"),
-        pytest.param([OTHER, OTHER], NO_MATCH, id="no term matches"),
-        pytest.param([], NO_MATCH, id="no terms match nothing"),
-        pytest.param([{}], NO_MATCH, id="an empty term matches nothing"),
-        pytest.param([{}, MATCHING], SUCCESS, id="other terms count beside an empty term"),
-    ],
-)
-def test_node_passes_if_any_required_term_matches(terms: list[Term], wanted: Status) -> None:
-    assert verdict(plugin, requiring(*terms), node()) == wanted
-
-
-@pytest.mark.parametrize(
     "term",
     [
         pytest.param(expression("disk", "Near", "ssd"), id="an unknown operator"),

@@ -93,35 +93,6 @@ def test_terminated_pods_do_not_use_resources() -> None:
     assert verdict(plugin, pod_with(requests={"cpu": "4"}), node_with(), done) == SUCCESS
 
 
-SIDECAR = "Always"
-
-
-def reported(requests: dict[str, str], allocated: dict[str, str] | None = None) -> dict[str, Any]:
-    status = {"name": "main", "resources": {"requests": requests}, "allocatedResources": allocated}
-    return {"containerStatuses": [status]}
-
-
-INFEASIBLE = {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]}
-DEFERRED = {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]}
-
-
-@pytest.mark.parametrize(
-    ("status", "milli_cpu"),
-    [
-        pytest.param(
-            {"containerStatuses": [{"name": "main", "allocatedResources": {"cpu": "2"}}]}, 1000, id="no resources"
-        ),
-        pytest.param(reported({"cpu": "2"}), 2000, id="it has more than its request"),
-        pytest.param(reported({"cpu": "500m"}) | INFEASIBLE, 500, id="an infeasible resize"),
-    ],
-)
-def test_resized_pod_uses_the_larger_of_spec_and_status(status: dict[str, Any], milli_cpu: int) -> None:
-    resized = other({"cpu": "1"}, status=status)
-    room = with_cpu(f"{milli_cpu + 1000}m")
-    assert verdict(plugin, pod_with(requests={"cpu": "1"}), room, resized) == SUCCESS
-    assert verdict(plugin, pod_with(requests={"cpu": "1001m"}), room, resized).reasons == ("Insufficient cpu",)
-
-
 @pytest.mark.parametrize(
     ("args", "wanted"),
     [

@@ -6,20 +6,14 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.fields.requirements import FEW
-from berth.scheduling.framework.plugin import Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod, read_pods
 from berth.scheduling.plugins import pod_counts
 from berth.scheduling.plugins.inter_pod_affinity import filtering, scoring, terms
 from berth.scheduling.snapshot.changes import Changes
-from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_with
 
-FULL = BerthConfiguration().build_profile("full")
 HOST, REQUIRED, PREFERRED = (
     "kubernetes.io/hostname",
     "requiredDuringSchedulingIgnoredDuringExecution",
@@ -34,13 +28,6 @@ RATHER_AWAY = {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 9, "podAf
 RATHER_MANY = {
     "affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 9, "podAffinityTerm": each} for each in MANY_TERMS]}}
 }
-SPREAD = {
-    "topologySpreadConstraints": [
-        {"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": action, "labelSelector": TERM["labelSelector"]}
-        for action in ("DoNotSchedule", "ScheduleAnyway")
-    ]
-}
-
 NODES = ("a", "b", "c")
 
 
@@ -57,49 +44,6 @@ def placed(name: str, app: str, node_name: str, parts: dict[str, Any]) -> Pod:
 def snapshot_of(pods: list[Pod]) -> Snapshot:
     nodes = [read_node(node_with(name)) for name in NODES]
     return Snapshot.of([node for node in nodes if isinstance(node, NodeInfo)], pods)
-
-
-def said_by(evaluation: Evaluation, pod: Pod) -> tuple[list[Status], list[int] | Status]:
-    located = NodeRefs.of(NODES, evaluation.snapshot.positions)
-    return [evaluation.statuses[name] for name in NODES], evaluation.totals(pod, located)
-
-
-@pytest.mark.parametrize("each_time", [True, False], ids=["asked after each change", "asked after all of them"])
-@pytest.mark.parametrize(
-    ("own", "others"),
-    [
-        pytest.param(AWAY, {}, id="required anti-affinity"),
-        pytest.param(MANY, {}, id="required anti-affinity with many terms"),
-        pytest.param({}, AWAY, id="required anti-affinity of other pods"),
-        pytest.param(NEAR, {}, id="required affinity"),
-        pytest.param(RATHER_AWAY, {}, id="preferred anti-affinity"),
-        pytest.param(RATHER_MANY, {}, id="preferred anti-affinity with many terms"),
-        pytest.param({}, RATHER_AWAY, id="preferred anti-affinity of other pods"),
-        pytest.param(SPREAD, {}, id="topology spread"),
-    ],
-)
-def test_updated_counts_equal_new_counts(own: dict[str, Any], others: dict[str, Any], *, each_time: bool) -> None:
-    asking = read_pod(manifest("asking", "web", "", own))
-    assert isinstance(asking, Pod)
-    evaluations, pods = EvaluationCache(), [placed("first", "web", "a", others), placed("else", "db", "b", {})]
-    snapshot = snapshot_of(pods)
-    found = [said_by(evaluations.of(FULL, asking, snapshot), asking)]
-    moves = [
-        ([placed("second", "web", "b", others), placed("other", "db", "c", {})], []),
-        ([], [("a", "first")]),
-        ([placed("third", "web", "c", others)], [("b", "else")]),
-    ]
-    for come, gone in moves:
-        snapshot = snapshot.with_changes(Changes(pods=come, pods_gone=gone))
-        pods = [pod for pod in pods if (pod.node_name, pod.uid) not in gone] + come
-        if each_time or come == moves[-1][0]:
-            found.append(said_by(evaluations.of(FULL, asking, snapshot), asking))
-            anew = snapshot_of(pods)
-            assert found[-1] == said_by(
-                Evaluation.of(FULL, asking, anew, LocalEvaluation.of(FULL, asking, anew)), asking
-            )
-    # The pods that moved made a difference.
-    assert found[0] != found[-1]
 
 
 @pytest.mark.parametrize("own", [AWAY, NEAR, MANY, RATHER_AWAY, RATHER_MANY])

@@ -87,19 +87,6 @@ def test_node_is_rejected_if_the_skew_would_be_too_large(asking: Object, others:
     assert verdicts(plugin(), asking, A, B, C, NO_ZONE, *others) == expected
 
 
-@pytest.mark.parametrize(
-    ("min_domains", "wanted"),
-    [
-        pytest.param(None, SUCCESS, id="1 by default"),
-        pytest.param(2, SUCCESS, id="as many domains as exist"),
-        pytest.param(3, SKEWED, id="fewer domains: the minimum counts as 0"),
-    ],
-)
-def test_min_domains_changes_the_filtered_nodes(min_domains: int | None, wanted: Status) -> None:
-    found = verdicts(plugin(), pod(constraint(minDomains=min_domains)), A, C, *on("a", "c"))
-    assert found == {"a": wanted, "c": wanted}
-
-
 TAINTED = node_with("t", {ZONE: "3"}, taints=[{"key": "k", "effect": "NoSchedule"}])
 
 

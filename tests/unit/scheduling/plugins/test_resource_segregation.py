@@ -68,34 +68,11 @@ def verdict(args: Mapping[str, object], asking: Pod, candidate: NodeInfo) -> Sta
     return SUCCESS if prepared is None else plugin.filter(prepared.state, candidate)
 
 
-def test_pod_without_gpu_request_passes_only_nodes_without_gpu() -> None:
-    found = policy().feasibility(pod(), ALL, CLUSTER)
-    assert found.feasible == WITHOUT
-    assert found.rejected == dict.fromkeys(WITH, RESERVED)
-
-
-def test_pod_with_gpu_request_passes_only_nodes_with_gpu() -> None:
-    found = policy().feasibility(pod({GPU: "1"}), ALL, CLUSTER)
-    assert found.feasible == WITH
-    assert found.rejected == dict.fromkeys(WITHOUT, MISSING)
-
-
-def test_scores_remaining_nodes_equally_when_segregation_is_required() -> None:
-    assert policy().scores(pod(), WITHOUT, CLUSTER) == [10] * 9
-    assert policy().scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
-
-
 def test_pod_without_gpu_request_uses_gpu_nodes_last_if_preferred() -> None:
     decides = policy(mode="preferred")
     assert decides.feasibility(pod(), ALL, CLUSTER).feasible == ALL
     assert decides.scores(pod(), ALL, CLUSTER) == [10] * 9 + [0] * 6
     assert decides.best(pod(), ["gpu-1", "cpu-9", "gpu-2"], CLUSTER).feasible == ["cpu-9"]
-
-
-def test_pod_with_gpu_request_never_uses_nodes_without_gpus() -> None:
-    found = policy(mode="preferred").feasibility(pod({GPU: "1"}), ALL, CLUSTER)
-    assert found.feasible == WITH
-    assert policy(mode="preferred").scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,13 @@ def test_reads_the_users_that_the_running_server_reports(file: Path) -> None:
     assert (found.watcher, found.binder) == (None, None)
 
 
+def test_asks_for_the_directory_of_plugins_that_only_the_stack_has(tmp_path: Path) -> None:
+    document = tmp_path / "berth.yaml"
+    document.write_text("pluginConfig: [{name: 'berth_plugins.absent:Absent'}]")
+    [found] = read_inputs(Options(url="http://127.0.0.1:9/scheduler", config=document)).findings
+    assert found.remedy == "give the directory of your plugins: berth doctor --plugins DIR"
+
+
 def test_stack_with_mutual_tls_is_not_called_without_certificate(parameters: dict[str, str]) -> None:
     """Otherwise each call would be a failure, although all is well: on-call.md names the stack alone."""
     parameters["Authentication"] = "mtls"

@@ -1,4 +1,4 @@
-"""Reservation, confirmation and release of a counted pod with the template's functions and embedded tables."""
+"""The template's functions as a local stack with a counted resource, which a test drives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from threading import Thread
 from typing import Any
 
 import orjson
-import pytest
 import yaml
 
 from berth.ledger.nodes.entry import EntryState
@@ -20,7 +19,6 @@ from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.server import local_stack
 from berth_cli.server.options import DynamoDBStore
-from berth_cli.server.store.embedded_store import EmbeddedStore
 from berth_cli.server.watcher_thread import LocalLambdaContext
 from tests.builders.events import http_event
 from tests.builders.nodes import node_with
@@ -30,23 +28,15 @@ SLOT = "example.com/slot"
 DOCUMENT = {"profile": "managed-resources", "managedResources": [{"name": SLOT}]}
 TIMEOUT_SECONDS = 30.0
 
-Store = DynamoDBStore | EmbeddedStore
-
 
 class LocalStack:
     """The local stack on a dump file that the test writes."""
 
-    def __init__(self, dump: Path, dynamodb: tuple[Store, LedgerTable] | None = None) -> None:
-        """`dynamodb`: a store in DynamoDB and its ledger, which is ready; by default the store is in memory."""
-        self.dump = dump
+    def __init__(self, dump: Path, store: DynamoDBStore, ledger: LedgerTable) -> None:
+        """`ledger`: that of the store; it is ready."""
+        self.dump, self.ledger = dump, ledger
         self.write("a", "b", "c")
         configuration, cluster = BerthConfiguration.model_validate(DOCUMENT), local_stack.dump_environment(dump)
-        store: Store
-        if dynamodb is None:
-            store = memory = local_stack.memory_store(configuration, cluster)
-            self.ledger: LedgerTable = memory.ledger
-        else:
-            store, self.ledger = dynamodb
         self._local_stack = local_stack.start(configuration, cluster, store=store, scheduler_names=[DEFAULT_SCHEDULER])
         self.run_time = LocalLambdaContext(600)
         self._watcher = Thread(target=self._local_stack.run_watcher, args=(self.run_time,), daemon=True)
@@ -85,33 +75,12 @@ class LocalStack:
 
 
 @contextmanager
-def running(dump: Path, dynamodb: tuple[Store, LedgerTable] | None = None) -> Iterator[LocalStack]:
+def running(dump: Path, store: DynamoDBStore, ledger: LedgerTable) -> Iterator[LocalStack]:
     before = os.environ.copy()
     try:
-        stack = LocalStack(dump, dynamodb)
+        stack = LocalStack(dump, store, ledger)
         yield stack
         stack.stop()
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-@pytest.fixture
-def stack(tmp_path: Path) -> Iterator[LocalStack]:
-    with running(tmp_path / "cluster.yaml") as stack:
-        yield stack
-
-
-@pytest.mark.long
-def test_counted_pod_is_bound_confirmed_and_released(stack: LocalStack) -> None:
-    stack.wait("the node has a ledger", lambda: stack.ledger.node("node-a") is not None)
-
-    assert (stack.bind("a"), stack.bind("b")) == ("", "")
-    assert stack.bind("c") == f"Insufficient {SLOT}"
-    stack.wait("both reservations are confirmed", lambda: stack.states() == dict.fromkeys("ab", EntryState.BOUND))
-    stack.wait("no reservation is open", lambda: not stack.ledger.open_reservations())
-
-    stack.write("b", "c")
-    stack.wait("the reservation of a is released", lambda: "a" not in stack.states())
-    assert stack.bind("c") == ""
-    stack.wait("c is confirmed", lambda: stack.states() == dict.fromkeys("bc", EntryState.BOUND))
