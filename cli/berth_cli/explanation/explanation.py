@@ -23,6 +23,7 @@ from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
 from berth_cli.explanation.rivals import beside_waiting, first_taker, taken_text
 from berth_cli.explanation.rules import Reasons, Rules, by_detail, by_reason
 from berth_cli.explanation.target import Target
+from berth_cli.placement.report import waiting_text
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
 from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.preemption import Preemption
@@ -80,16 +81,21 @@ def explain_pod(
     if fitting and not outcome.node:
         cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", outcome.message)
     verdict, held = verdict_on(target.state, now, cause, fits=bool(fitting), preempts=bool(outcome.node))
-    taken, node = "", target.state.node or outcome.node
+    waits = "" if fitting else waiting_text(outcome.preemption)
+    taken, node, held = "", target.state.node or outcome.node, held or waits
     if verdict is Verdict.PLACEABLE:
         taker, beside = first_taker(case, rules, is_over)
         taken = taken_text(taker, case.pod)
         verdict = Verdict.PENDING if taken else verdict
         node = node if beside is case else scheduled(beside.snapshot).node or node
     reasons = by_detail(by_reason(rejected, case.pod, case.snapshot), case.pod, case.snapshot)
-    is_short = not (fitting or outcome.node)
+    is_short = not (fitting or outcome.node or waits)
     pools = pools_against(case, rules, reasons) if is_short else ()
-    wants_changes = (not fitting or taken) and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
+    wants_changes = (taken or not (fitting or waits)) and verdict in (
+        Verdict.PENDING,
+        Verdict.PREEMPTING,
+        Verdict.UNTRIED,
+    )
     found = search(replace(case, asked=case.pod.uid), rules, is_over) if wants_changes else None
     missing = missing_for(case, rules, reasons, pools) if is_short else ()
     return Explanation(

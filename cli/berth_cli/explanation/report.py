@@ -14,6 +14,7 @@ from berth_cli.explanation.pod_state import Verdict
 from berth_cli.explanation.rules import Reasons, missing_labels
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
 from berth_cli.placement.report import eviction_document, eviction_text
+from berth_cli.placement.scheduler.preemption import Ineligible
 from berth_cli.sources.attempts import Attempts, NoRecord
 from berth_cli.terminal.output import duration, examples, table_lines
 
@@ -36,8 +37,9 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
     if found.verdict is Verdict.UNTRIED:
         tried = (state.scheduler for _, state in found.target.waiting if state.was_tried)
         yield f"  {untried_remedy(found.pod.scheduler_name, sorted({*schedulers, *tried}))}"
-    if evictions := eviction_text(found.preemption):
-        yield f"  {evictions}"
+    never = found.preemption is not None and found.preemption.ineligible is Ineligible.NEVER
+    if evictions := f"preemption: {Ineligible.NEVER}" if never else eviction_text(found.preemption):
+        yield from () if evictions == found.held else (f"  {evictions}",)
     said = found.target.state.scheduler_message
     if said and not is_settled and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
         yield f"  the scheduler says: {said}"

@@ -15,7 +15,7 @@ from berth_cli.explanation.report import document, headline, text
 from berth_cli.explanation.target import Target
 from berth_cli.sources.attempts import Attempt, Attempts, NoRecord
 from tests.builders.nodes import node_with
-from tests.builders.pods import pod_with
+from tests.builders.pods import pod_with, preempted
 from tests.unit.cli.explanation.cases import Object, recorded, rules, target
 
 GPU = "example.com/gpu"
@@ -293,6 +293,21 @@ def test_proposes_the_scheduler_that_has_tried_other_pods() -> None:
     found = explain_pod(misspelled, rules(), weight=1, now=1e6, is_over=lambda: False)
     assert found.verdict is Verdict.UNTRIED
     assert "did you mean berth-scheduler?" in list(text(found, ()))[1]
+
+
+def test_pod_that_waits_for_preempted_pods_gets_no_changes() -> None:
+    waiting = {"requests": {"cpu": "3"}, "priority": 5, "status": {"nominatedNodeName": "b"}}
+    nodes = [node_with("a"), node_with("b"), pod_with("v", nodeName="a", requests={"cpu": "3"})]
+    found = _explanation(waiting, None, *nodes, preempted("w", "b", cpu="3"))
+    wanted = "waits for default/w on b, which is being deleted; 0 of 2 nodes fit"
+    assert headline(found) == f"default/p: pending for 4 min: {wanted}"
+    assert found.search is None
+    assert "waits for" not in "".join(list(text(found, ()))[1:])
+
+
+def test_text_says_that_the_pod_may_not_preempt() -> None:
+    found = _explanation({"requests": {"cpu": "9"}, "preemptionPolicy": "Never"}, None)
+    assert "  preemption: not eligible due to preemptionPolicy=Never." in list(text(found, ()))
 
 
 def test_pod_does_not_fit_if_scoring_fails() -> None:
