@@ -14,6 +14,7 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.blockers import PoolShortage
 from berth_cli.explanation.case import Case, Edit, objects_in
+from berth_cli.placement.changed_objects import EVERY_NODE
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -158,7 +159,8 @@ def _amount(value: object, name: str) -> int:
 
 
 def fix_selector(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """Remove the nodeSelector entries, and the required node affinity, that the node does not match."""
+    """Remove the nodeSelector entries, and the required node affinity, that the node does not match. Yields nothing for
+    a pod that is meant for a node by its name, as the DaemonSet controller does."""
     spec, labels = case.pod.spec, node.labels
     removed = tuple(
         _remove(case, key, f"{key}={value} from {case.whom}'s nodeSelector", "nodeSelector")
@@ -168,7 +170,8 @@ def fix_selector(case: Case, node: NodeInfo) -> Iterator[Option]:
     required = spec.node_affinity.required
     if required is not None and not required.matches(labels, node.name):
         removed += (_remove(case, REQUIRED, f"{case.whom}'s required node affinity", "affinity", "nodeAffinity"),)
-    if removed:
+    is_fixed = case.pod.controller_kind in EVERY_NODE or (required is not None and required.node_names is not None)
+    if removed and not is_fixed:
         yield removed
 
 

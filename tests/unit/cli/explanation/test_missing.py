@@ -11,7 +11,7 @@ import pytest
 from berth_cli.explanation.explanation import Explanation, explain_pod
 from berth_cli.explanation.report import document, headline
 from tests.builders.nodes import node_with
-from tests.builders.pods import container, pod_with
+from tests.builders.pods import container, daemon_set_fields, pod_with
 from tests.unit.cli.explanation.cases import COUNTED, FULL, LICENCE, Object, rules, target
 
 SEAT, ZONE = "example.com/seat", "topology.kubernetes.io/zone"
@@ -95,6 +95,27 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             IN_ZONE,
             f": {NO_SEAT} c{VAIN}",
             id="the pod is pinned to the zone of a full pool",
+        ),
+        pytest.param(
+            asks(nodeSelector={ZONE: "c"}),
+            [node_with("n"), zone("c1", "c"), HOLDER],
+            IN_ZONE,
+            f": {NO_SEAT} c{VAIN}",
+            id="another node is in no zone",
+        ),
+        pytest.param(
+            pod_with(nodeSelector={"kubernetes.io/hostname": "a1"}, requests={"cpu": "1"}),
+            [*A, BUSY[0]],
+            FULL,
+            VAIN,
+            id="the pod selects a node by its host name",
+        ),
+        pytest.param(
+            pod_with(affinity=daemon_set_fields("a1")["affinity"], requests={"cpu": "1"}),
+            [*A, BUSY[0]],
+            FULL,
+            VAIN,
+            id="the pod of a DaemonSet",
         ),
         pytest.param(asks(), [zone("c1", "c"), HOLDER], IN_ZONE, f": {NO_SEAT} c{VAIN}", id="each zone is full"),
         pytest.param(
