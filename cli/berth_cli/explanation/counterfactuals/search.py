@@ -28,7 +28,7 @@ from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals,
 from berth_cli.explanation.rivals import IsOver, beside_rivals, first_taker, places_of, run_turns, taken_text
 from berth_cli.explanation.rules import Rules
 from berth_cli.placement.changed_objects import is_node_state, kinds_of_nodes
-from berth_cli.placement.queue import build_queue
+from berth_cli.placement.queue import build_queue, rank_of
 
 SEARCH_SECONDS = 5.0
 """The time limit of the search. On a large cluster it is reached before all changes are tried."""
@@ -185,12 +185,18 @@ def _waiting_replacements(
     ended = [pod for pod in pods if pod.spec.controller is not None]
     if not ended or any(map(case.lacks_replacement_of, ended)):
         return None if ended else ()
-    queue = build_queue((*case.followers, *map(case.replacement_of, ended)), ()).pods
-    turns = run_turns(queue, changed.snapshot.with_changes(Changes(pods=placed)), rules, is_over)
-    found = {pod.uid for pods, _ in turns for pod in pods}
-    waiting = [pod for pod in ended if case.replacement_of(pod).uid not in found]
-    may_wait = all(holds_share[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0) for pod in waiting)
-    return waiting if may_wait and not is_over() else None
+    again = [case.replacement_of(pod) for pod in ended]
+    followers = [pod for pod in case.followers if rank_of(pod) < max(map(rank_of, again))]
+    beside, waiting = changed.snapshot.with_changes(Changes(pods=placed)), list[Pod]()
+    # Most replacements that wait fit nowhere, even without the other pods. These may be many.
+    for others in ([], followers) if followers else ([],):
+        turns = run_turns(build_queue((*others, *again), ()).pods, beside, rules, is_over)
+        found = {pod.uid for pods, _ in turns for pod in pods}
+        waiting = [pod for pod, new in zip(ended, again, strict=True) if new.uid not in found]
+        may_wait = all(holds_share[pod.uid] and (pod.priority or 0) < (case.pod.priority or 0) for pod in waiting)
+        if not may_wait or is_over():
+            return None
+    return waiting
 
 
 def _of_pod(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
