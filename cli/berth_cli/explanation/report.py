@@ -11,7 +11,7 @@ from berth_cli.explanation.counterfactuals.change import Change
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
 from berth_cli.explanation.explanation import Explanation
 from berth_cli.explanation.pod_state import Verdict
-from berth_cli.explanation.rules import Reasons, missing_labels
+from berth_cli.explanation.rules import Reasons
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
 from berth_cli.placement.report import eviction_document, eviction_text
 from berth_cli.placement.scheduler.preemption import Ineligible
@@ -43,7 +43,7 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
     said = found.target.state.scheduler_message
     if said and not is_settled and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
         yield f"  the scheduler says: {said}"
-    yield from () if is_settled else (f"  {each}" for each in _unmet(found))
+    yield from () if is_settled else (f"  {each}" for each in found.target.state.unchecked)
     if found.reasons:
         yield from ("", *reasons_text(found.reasons))
     if found.ranking:
@@ -57,11 +57,6 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
         yield from ("", *changes_text(found.search))
     if found.target.warnings and not is_settled:
         yield from ("", *(f"warning: {each}" for each in found.target.warnings))
-
-
-def _unmet(found: Explanation) -> Sequence[str]:
-    """Return the labels that every node lacks, and the parts of the pod that were not evaluated."""
-    return [*missing_labels(found.pod, found.target.case.snapshot), *found.target.state.unchecked]
 
 
 def reasons_text(reasons: Reasons) -> Iterator[str]:
@@ -125,7 +120,7 @@ def document(found: Explanation) -> dict[str, object]:
         "gates": list(found.target.state.gates),
         "finalizers": list(found.target.state.finalizers),
         "schedulerSays": found.target.state.scheduler_message or None,
-        "warnings": [*_unmet(found), *found.target.warnings],
+        "warnings": [*found.target.state.unchecked, *found.target.warnings],
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),
