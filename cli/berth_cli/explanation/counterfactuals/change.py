@@ -123,22 +123,44 @@ def _step(name: str, units: int) -> int:
 
 
 def _lower_request(case: Case, name: str, asked: int, amount: int) -> Change:
-    """Lower the pod's request to `amount` in its largest container, cap init containers, and lower the limits."""
-    before, after = shown_amount(name, asked), shown_amount(name, amount)
+    """Lower the pod's request to `amount`. Name the changed containers, if there are others, and the overhead."""
+    before, after, spec = shown_amount(name, asked), shown_amount(name, amount), at(case.object_of_pod, "spec")
+    lowered, overhead = _lower(spec, name, amount), at(spec, "overhead").get(name)
+    is_plain = not overhead and len([*objects_in(spec.get("containers")), *objects_in(spec.get("initContainers"))]) == 1
+    parts = [] if is_plain else [f"{each} from {most} to {less}" for each, (most, less) in lowered.items()]
+    parts += [f"overhead {overhead}"] if overhead else []
+    more = f" ({', '.join(parts)})" if parts else ""
+    text = f"lower {case.whom}'s request of {name} from {before} to {after}{more}"
+    containers = {each: {"from": most, "to": less} for each, (most, less) in lowered.items()}
+    details = {"resource": name, "from": before, "to": after, "containers": containers}
 
     def edit(obj: Object) -> None:
-        spec = at(obj, "spec")
-        rest = amount - _amount(at(spec, "overhead").get(name), name)
-        _cap(at(spec, "resources"), name, rest)
-        containers = sorted(objects_in(spec.get("containers")), key=lambda each: -_requested(each, name))
-        for each in containers[:1]:
-            _cap(at(each, "resources"), name, rest - sum(_requested(other, name) for other in containers[1:]))
-        for each in objects_in(spec.get("initContainers")):
-            _cap(at(each, "resources"), name, rest)
+        _lower(at(obj, "spec"), name, amount)
 
-    text = f"lower {case.whom}'s request of {name} from {before} to {after}"
-    details = {"resource": name, "from": before, "to": after}
     return of_pod(ChangeKind.LOWER_REQUEST, text, name, edit, (asked - amount) / asked, **details)
+
+
+def _lower(spec: Object, name: str, amount: int) -> Mapping[str, tuple[str, str]]:
+    """Lower the pod's request to `amount` in its largest container or sidecar, cap init containers, and lower the
+    limits. Return the requests of changed containers before and after."""
+    rest = amount - _amount(at(spec, "overhead").get(name), name)
+    _cap(at(spec, "resources"), name, rest)
+    inits = objects_in(spec.get("initContainers"))
+    every = [("sidecar" if each.get("restartPolicy") == "Always" else "init container", each) for each in inits]
+    every += [("container", each) for each in objects_in(spec.get("containers"))]
+    before = [_requested(each, name) for _, each in every]
+    running = [each for kind, each in every if kind != "init container"]
+    running.sort(key=lambda each: -_requested(each, name))
+    for each in running[:1]:
+        _cap(at(each, "resources"), name, rest - sum(_requested(other, name) for other in running[1:]))
+    for kind, each in every[: len(inits)]:
+        if kind == "sidecar":
+            rest -= _requested(each, name)  # it runs beside the init containers after it
+        else:
+            _cap(at(each, "resources"), name, rest)
+    after = [(f"{kind} {each.get('name')}", _requested(each, name)) for kind, each in every]
+    changed = ((own, most, less) for (own, less), most in zip(after, before, strict=True) if less < most)
+    return {own: (shown_amount(name, most), shown_amount(name, less)) for own, most, less in changed}
 
 
 def _cap(resources: Object, name: str, units: int) -> None:
