@@ -121,10 +121,9 @@ def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
     remove. reasons: those of all nodes. pools: those with too little left."""
     codes, selected = {each.code for each in reasons}, _selected(case)
     counted = [each.resource for each in rules.counted(case.pod)]
-    candidates = [node for node in selected if all(rules.capacity(name, node) for name in counted)]
+    found = [node.name for node in selected if all(rules.capacity(name, node) for name in counted)]
     others = other_nodes(case.pod, case.snapshot)
-    candidates = [node for node in candidates if node.name not in others]
-    failing = rules.failing(case.pod, [node.name for node in candidates], case.snapshot)
+    failing = rules.failing(case.pod, [name for name in found if name not in others], case.snapshot)
     texts = [*missing_labels(case.pod, case.snapshot)]
     texts += [*_larger(case, rules, selected)] or [*_too_little(case, rules, reasons, pools, failing)]
     texts += _untolerated(case, failing)
@@ -152,7 +151,8 @@ def _selected(case: Case) -> Collection[NodeInfo]:
 
 def _common(case: Case, failing: Failing, selected: Collection[NodeInfo]) -> Iterator[str]:
     """Name the reasons that keep the pod from each usable node, or two that do so together."""
-    usable = [name for name, statuses in failing.items() if OTHER_NODES.keys().isdisjoint(_codes(statuses))]
+    codes = {name: {code for each in statuses for code in each.reason_codes} for name, statuses in failing.items()}
+    usable = [name for name, own in codes.items() if OTHER_NODES.keys().isdisjoint(own)]
     by_text = defaultdict[tuple[ReasonCode, str], list[str]](list)
     for name in usable or failing:
         for status in failing[name]:
@@ -160,7 +160,7 @@ def _common(case: Case, failing: Failing, selected: Collection[NodeInfo]) -> Ite
                 by_text[reason].append(name)
     found, every = sorted(by_text.items(), key=lambda each: -len(each[1])), set(usable or failing)
     pairs = (pair for pair in combinations(found, 2) if every == {*pair[0][1], *pair[1][1]})
-    shown = [each for each in found if len(each[1]) == len(every)] or next(pairs, ())
+    shown = [each for each in found if len(each[1]) == len(every)] or list(next(pairs, ()))
     for (code, text), names in shown:
         if code is ReasonCode.UNTOLERATED_TAINT:
             yield _intolerance(case, names)
@@ -171,10 +171,6 @@ def _common(case: Case, failing: Failing, selected: Collection[NodeInfo]) -> Ite
         yield f"{lacks} on {examples(names)}{only}"
 
 
-def _codes(statuses: Iterable[Status]) -> set[ReasonCode]:
-    return {code for each in statuses for code in each.reason_codes}
-
-
 def _intolerance(case: Case, names: Iterable[str]) -> str:
     tolerations = TolerationIndex(case.pod.spec.tolerations)
     taints = (each for name in names for each in tolerations.untolerated(case.snapshot.nodes[name].taints))
@@ -182,9 +178,8 @@ def _intolerance(case: Case, names: Iterable[str]) -> str:
 
 
 def _untolerated(case: Case, failing: Failing) -> Iterator[str]:
-    """Name the taints of these nodes if nothing else keeps the pod away, apart from counted resources, which are named,
-    too."""
-    codes = {code for statuses in failing.values() for code in _codes(statuses)}
+    """Name the taints if nothing else keeps the pod away, apart from counted resources, which are named, too."""
+    codes = {code for statuses in failing.values() for each in statuses for code in each.reason_codes}
     if codes - {ReasonCode.INSUFFICIENT_COUNTED_RESOURCE} == {ReasonCode.UNTOLERATED_TAINT} and all(failing.values()):
         yield _intolerance(case, failing)
 

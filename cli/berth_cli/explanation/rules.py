@@ -12,7 +12,6 @@ from itertools import chain
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.feasibility import Exemption
-from berth.scheduling.fields.node_affinity import NODE_NAME
 from berth.scheduling.fields.requirements import Operator, Requirement, equals
 from berth.scheduling.fields.taints import TolerationIndex
 from berth.scheduling.framework.plugin import SUCCESS, Status
@@ -242,15 +241,12 @@ def other_nodes(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
 def missing_labels(pod: Pod, snapshot: Snapshot) -> Iterator[str]:
     """Yield the labels that the pod requires and that no node has, with the closest value or key of the nodes; and the
     labels that it excludes and that every node has. With several terms of an affinity: if each term needs such one."""
-    nodes = [{**node.labels, NODE_NAME: node.name} for node in snapshot.nodes.values()]
+    nodes, required = [node.labels for node in snapshot.nodes.values()], pod.spec.node_affinity.required
 
     def unmet(wanted: Iterable[Requirement]) -> list[Requirement]:
         return [each for each in wanted if not any(map(each.matches, nodes))]
 
-    required = pod.spec.node_affinity.required
-    terms = [each for each in required.terms if not each.invalid] if required else ()
-    names = [[Requirement(NODE_NAME, Operator.IN, each.node_names)] if each.node_names else [] for each in terms]
-    lacks = [unmet((*term.expressions, *own)) for term, own in zip(terms, names, strict=True)]
+    lacks = [unmet(each.expressions) for each in required.terms if not each.invalid] if required else []
     found = unmet(equals(*each) for each in (pod.spec.node_selector or {}).items())
     found = list(dict.fromkeys([*found, *(chain.from_iterable(lacks) if all(lacks) else ())])) if nodes else []
     excluded = [each for each in found if each.operator in (Operator.NOT_IN, Operator.DOES_NOT_EXIST)]

@@ -8,8 +8,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from berth.extender.outcomes import FilterOutcome
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.terminal.output import duration, table_lines
 
+UNJUDGED = frozenset({ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE})
 MAX_ATTEMPTS = 5
 FILTERS = frozenset({"filter", "filter_onlyone"})
 
@@ -47,6 +50,15 @@ class Attempt(BaseModel):
     reasons: tuple[RejectedCount, ...]
     chosen: str | None = None
     error: str = ""
+
+    @property
+    def failure(self) -> str:
+        """Why the call failed, or rejected all nodes without evaluating any; otherwise empty."""
+        codes = {each.code for each in self.reasons}
+        is_unjudged = self.outcome == FilterOutcome.TOO_COSTLY or codes <= UNJUDGED
+        if self.feasible == 0 and is_unjudged:
+            return self.error or ", ".join(each.reason for each in self.reasons)
+        return self.error
 
 
 @dataclass(frozen=True, slots=True)

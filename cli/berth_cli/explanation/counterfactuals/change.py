@@ -13,8 +13,9 @@ from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMOR
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.blockers import PoolShortage
-from berth_cli.explanation.case import Case, Edit, objects_in
+from berth_cli.explanation.case import Case, Edit
 from berth_cli.placement.changed_objects import EVERY_NODE
+from berth_cli.sources.pod_document import objects_in
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -127,20 +128,17 @@ def _lower_request(case: Case, name: str, asked: int, amount: int) -> Change:
     before, after, spec = shown_amount(name, asked), shown_amount(name, amount), at(case.object_of_pod, "spec")
     lowered, overhead = _lower(spec, name, amount), at(spec, "overhead").get(name)
     is_plain = not overhead and len([*objects_in(spec.get("containers")), *objects_in(spec.get("initContainers"))]) == 1
-    parts = [] if is_plain else [f"{each} from {most} to {less}" for each, (most, less) in lowered.items()]
+    parts = [] if is_plain else [f"{each} from {own['from']} to {own['to']}" for each, own in lowered.items()]
     parts += [f"overhead {overhead}"] if overhead else []
-    more = f" ({', '.join(parts)})" if parts else ""
+    more, details = f" ({', '.join(parts)})" if parts else "", {"resource": name, "from": before, "to": after}
     text = f"lower {case.whom}'s request of {name} from {before} to {after}{more}"
-    containers = {each: {"from": most, "to": less} for each, (most, less) in lowered.items()}
-    details = {"resource": name, "from": before, "to": after, "containers": containers}
-
-    def edit(obj: Object) -> None:
-        _lower(at(obj, "spec"), name, amount)
-
-    return of_pod(ChangeKind.LOWER_REQUEST, text, name, edit, (asked - amount) / asked, **details)
+    size, kind = (asked - amount) / asked, ChangeKind.LOWER_REQUEST
+    return of_pod(
+        kind, text, name, lambda obj: _lower(at(obj, "spec"), name, amount), size, **details, containers=lowered
+    )
 
 
-def _lower(spec: Object, name: str, amount: int) -> Mapping[str, tuple[str, str]]:
+def _lower(spec: Object, name: str, amount: int) -> Mapping[str, Mapping[str, str]]:
     """Lower the pod's request to `amount` in its largest container or sidecar, cap init containers, and lower the
     limits. Return the requests of changed containers before and after."""
     rest = amount - _amount(at(spec, "overhead").get(name), name)
@@ -160,7 +158,7 @@ def _lower(spec: Object, name: str, amount: int) -> Mapping[str, tuple[str, str]
             _cap(at(each, "resources"), name, rest)
     after = [(f"{kind} {each.get('name')}", _requested(each, name)) for kind, each in every]
     changed = ((own, most, less) for (own, less), most in zip(after, before, strict=True) if less < most)
-    return {own: (shown_amount(name, most), shown_amount(name, less)) for own, most, less in changed}
+    return {own: {"from": shown_amount(name, most), "to": shown_amount(name, less)} for own, most, less in changed}
 
 
 def _cap(resources: Object, name: str, units: int) -> None:
