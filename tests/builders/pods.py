@@ -99,6 +99,13 @@ def tried(pod: Mapping[str, Any], version: str = "0", reason: str = "Unschedulab
     return {**pod, "metadata": {**pod["metadata"], "resourceVersion": version}, "status": status}
 
 
+def preempted(name: str, node: str, **requests: str) -> dict[str, Any]:
+    """A pod on this node that the scheduler has preempted and that is being deleted."""
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    deleted, status = {"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"phase": "Running", "conditions": [condition]}
+    return pod_with(name, status=status, metadata=deleted, requests=requests, nodeName=node)
+
+
 def container(name: str = "main", restart_policy: str | None = None, **requests: str) -> dict[str, Any]:
     """A v1.Container that asks for these resources; `restart_policy="Always"` makes an init container a sidecar."""
     found: dict[str, Any] = {"name": name, "image": "nginx", "resources": {"requests": requests}}

@@ -33,7 +33,7 @@ def test_explain_names_the_rule_and_a_change_that_places_the_pod(
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     output = done.stdout + done.stderr
     assert done.returncode == PENDING, output
-    first = re.escape(f"{pod.namespace}/{pod.name}: pending for ") + "[0-9]+ s: 0 of 1 nodes fit"
-    assert re.fullmatch(first, output.splitlines()[0]), output
+    first = re.escape(f"{pod.namespace}/{pod.name}: pending for ") + "[0-9]+ s: 0 of 1 nodes fit: "
+    assert re.fullmatch(first + re.escape(NO_LABEL) + " on .+", output.splitlines()[0]), output
     assert NO_LABEL in output
     assert "add the label priority.lixueduan.com=1 to node " in output

@@ -19,6 +19,7 @@ from berth_cli.console.turns import Turns
 from berth_cli.explanation.pod_state import Cause, PodState, Verdict, pending_cause, verdict_on
 from berth_cli.explanation.rivals import taken_text, tried_by
 from berth_cli.explanation.rules import Reasons, Rules, by_reason
+from berth_cli.placement.report import waiting_text
 from berth_cli.placement.scheduler.control_loop import ControlLoop
 from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.terminal.output import duration
@@ -67,7 +68,7 @@ def in_state(judgment: Judgment, state: PodState, now: float, schedulers: Contai
     return replace(judgment, category=Category.UNDETERMINED, note=note) if note else judgment
 
 
-Kind = tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...]]
+Kind = tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class PendingJudge:
 
 
 def _kind(pod: Pod) -> Kind:
-    return pod.spec, pod.label_set, tuple(sorted(pod.annotations.items()))
+    return pod.spec, pod.label_set, tuple(sorted(pod.annotations.items())), pod.nominated_node
 
 
 def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgment:
@@ -159,10 +160,11 @@ def _judge(pod: Pod, names: Sequence[str], snapshot: Snapshot, rules: Rules) -> 
         rejected = rules.rejected(pod, names, snapshot)
         alone = snapshot.with_changes(Changes(pods_gone=[("", pod.uid)]))
         loop = ControlLoop(rules.scheduler, alone, PolicyExtender(rules.berth))
-        outcome = loop.schedule(replace(pod, nominated_node=""))
+        outcome = loop.schedule(pod)
     except PluginFailed as error:
         return Judgment(Category.UNDETERMINED, note=str(error))
     fitting = len(names) - len(rejected)
     category = Category.SCHEDULABLE if fitting else Category.UNSCHEDULABLE
-    note = f"preemption would place it on {outcome.node}" if outcome.node and not fitting else ""
+    note = f"preemption would place it on {outcome.node}" if outcome.node else waiting_text(outcome.preemption)
+    note = "" if fitting else note
     return Judgment(category, fitting, by_reason(rejected, pod, snapshot), note, outcome.node, outcome.message)

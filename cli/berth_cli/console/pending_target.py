@@ -19,7 +19,7 @@ from berth_cli.sources.pod_document import pod_document
 def pending_target(pod: Pod, observed: ObservedCluster) -> Target:
     """Return the pod, and the cluster without it."""
     without = observed.snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
-    case = Case(replace(pod, nominated_node=""), without, selecting=observed.replacements)
+    case = Case(pod, without, selecting=observed.replacements)
     waiting = tuple((each, pending_state(each, observed)) for each in without.unbound.values())
     return Target(case, pending_state(pod, observed), waiting=waiting)
 

@@ -53,8 +53,10 @@ def _of_pod(weight: int, inputs: Inputs, rules: Rules, cause: Cause | None) -> A
         target = replace(target, state=replace(target.state, was_tried=True))
     found = explain_pod(target, rules, weight=weight, now=now, is_over=lambda: time.monotonic() >= end, cause=cause)
     history = [*inputs.notes, *([""] if inputs.notes and inputs.attempts else [])]
-    history += report.history_text(inputs.attempts, now)
-    document = report.document(found) | report.history_document(inputs.attempts)
+    document = report.document(found)
+    if inputs.attempts:
+        history += inputs.attempts.lines(now)
+        document |= inputs.attempts.document
     if inputs.notes:
         document["notes"] = list(inputs.notes)
     lines = list(report.text(found, sorted(inputs.configuration.profiles), history))

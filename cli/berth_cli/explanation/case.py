@@ -18,8 +18,8 @@ from berth_cli.placement.changed_objects import EVERY_NODE, free_names, node_lik
 from berth_cli.sources.node_document import node_document
 from berth_cli.sources.pod_document import pod_document
 
-Edit = Callable[[Object], None]
-"""Changes an object in place."""
+Edit = Callable[[Object], object]
+"""Changes an object in place. The result is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +124,6 @@ class Case:
         spec = part(document, "spec") | self.selecting[pod.namespace, pod.name]
         read = read_pod({**document, "spec": spec})
         return replace(read if isinstance(read, Pod) else pod, uid=f"{pod.uid}.again", node_name="", created_at=None)
-
-
-def objects_in(value: object) -> list[Object]:
-    """Return the objects in a list; empty if the value is not a list."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _object(pod: Pod) -> Object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from berth.scheduling.fields.resources import shown_amount
 from berth.scheduling.fields.taints import TolerationIndex
@@ -21,8 +22,9 @@ from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.search import Search, search
 from berth_cli.explanation.pod_state import FAILS, Cause, Verdict, verdict_on
 from berth_cli.explanation.rivals import beside_waiting, first_taker, taken_text
-from berth_cli.explanation.rules import Reasons, Rules, by_detail, by_reason
+from berth_cli.explanation.rules import OTHER_NODES, Reasons, Rules, by_detail, by_reason, missing_labels, other_nodes
 from berth_cli.explanation.target import Target
+from berth_cli.placement.report import waiting_text
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
 from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.preemption import Preemption
@@ -80,16 +82,18 @@ def explain_pod(
     if fitting and not outcome.node:
         cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", outcome.message)
     verdict, held = verdict_on(target.state, now, cause, fits=bool(fitting), preempts=bool(outcome.node))
-    taken, node = "", target.state.node or outcome.node
+    waits = "" if fitting else waiting_text(outcome.preemption)
+    taken, node, held = "", target.state.node or outcome.node, held or waits
     if verdict is Verdict.PLACEABLE:
         taker, beside = first_taker(case, rules, is_over)
         taken = taken_text(taker, case.pod)
         verdict = Verdict.PENDING if taken else verdict
         node = node if beside is case else scheduled(beside.snapshot).node or node
     reasons = by_detail(by_reason(rejected, case.pod, case.snapshot), case.pod, case.snapshot)
-    is_short = not (fitting or outcome.node)
+    is_short = not (fitting or outcome.node or waits)
     pools = pools_against(case, rules, reasons) if is_short else ()
-    wants_changes = (not fitting or taken) and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
+    may_change = verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
+    wants_changes = may_change and (taken or not (fitting or waits))
     found = search(replace(case, asked=case.pod.uid), rules, is_over) if wants_changes else None
     missing = missing_for(case, rules, reasons, pools) if is_short else ()
     return Explanation(
@@ -117,10 +121,12 @@ def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
     remove. reasons: those of all nodes. pools: those with too little left."""
     codes, selected = {each.code for each in reasons}, _selected(case)
     counted = [each.resource for each in rules.counted(case.pod)]
-    candidates = [node for node in selected if all(rules.capacity(name, node) for name in counted)]
-    failing = rules.failing(case.pod, [node.name for node in candidates], case.snapshot)
-    texts = [*_larger(case, rules, selected)] or [*_too_little(case, rules, reasons, pools, failing)]
-    texts += _untolerated(case, candidates, failing)
+    found = [node.name for node in selected if all(rules.capacity(name, node) for name in counted)]
+    others = other_nodes(case.pod, case.snapshot)
+    failing = rules.failing(case.pod, [name for name in found if name not in others], case.snapshot)
+    texts = [*missing_labels(case.pod, case.snapshot)]
+    texts += [*_larger(case, rules, selected)] or [*_too_little(case, rules, reasons, pools, failing)]
+    texts += _untolerated(case, failing)
     texts += [each.text for each in pools[:MAX_EXAMPLES]]
     if len(pools) > MAX_EXAMPLES:
         texts.append(f"{len(pools) - MAX_EXAMPLES} more pools have too little left")
@@ -134,7 +140,7 @@ def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[Pool
             texts.append(BLOCKED[reason.code].format(", ".join(blockers.ports_of(pods)), examples(shown)))
     if ReasonCode.POD_AFFINITY_MISMATCH in codes and not blockers.has_affine_pod:
         texts.append("no pod on a node matches its pod affinity")
-    return texts
+    return texts or [*_common(case, failing, selected)]
 
 
 def _selected(case: Case) -> Collection[NodeInfo]:
@@ -143,14 +149,39 @@ def _selected(case: Case) -> Collection[NodeInfo]:
     return [node for node in nodes if required is None or required.matches(node)] or nodes
 
 
-def _untolerated(case: Case, nodes: Iterable[NodeInfo], failing: Failing) -> Iterator[str]:
-    """Name the taints of these nodes if nothing else keeps the pod away, apart from counted resources, which are named,
-    too."""
+def _common(case: Case, failing: Failing, selected: Collection[NodeInfo]) -> Iterator[str]:
+    """Name the reasons that keep the pod from each usable node, or two that do so together."""
+    codes = {name: {code for each in statuses for code in each.reason_codes} for name, statuses in failing.items()}
+    usable = [name for name, own in codes.items() if OTHER_NODES.keys().isdisjoint(own)]
+    by_text = defaultdict[tuple[ReasonCode, str], list[str]](list)
+    for name in usable or failing:
+        for status in failing[name]:
+            for reason in zip(status.reason_codes, status.reasons, strict=True):
+                by_text[reason].append(name)
+    found, every = sorted(by_text.items(), key=lambda each: -len(each[1])), set(usable or failing)
+    pairs = (pair for pair in combinations(found, 2) if every == {*pair[0][1], *pair[1][1]})
+    shown = [each for each in found if len(each[1]) == len(every)] or list(next(pairs, ()))
+    for (code, text), names in shown:
+        if code is ReasonCode.UNTOLERATED_TAINT:
+            yield _intolerance(case, names)
+            continue
+        lacks = text.replace("Insufficient", "too little").replace("Too many", "too many")
+        is_only = len(names) == len(selected) < len(case.snapshot.nodes)
+        only = f", the only {'node' if len(names) == 1 else 'nodes'} that it selects" if is_only else ""
+        yield f"{lacks} on {examples(names)}{only}"
+
+
+def _intolerance(case: Case, names: Iterable[str]) -> str:
     tolerations = TolerationIndex(case.pod.spec.tolerations)
+    taints = (each for name in names for each in tolerations.untolerated(case.snapshot.nodes[name].taints))
+    return f"it does not tolerate {examples(list(dict.fromkeys(map(str, taints))))}"
+
+
+def _untolerated(case: Case, failing: Failing) -> Iterator[str]:
+    """Name the taints if nothing else keeps the pod away, apart from counted resources, which are named, too."""
     codes = {code for statuses in failing.values() for each in statuses for code in each.reason_codes}
     if codes - {ReasonCode.INSUFFICIENT_COUNTED_RESOURCE} == {ReasonCode.UNTOLERATED_TAINT} and all(failing.values()):
-        taints = dict.fromkeys(str(each) for node in nodes for each in tolerations.untolerated(node.taints))
-        yield f"it does not tolerate {examples(list(taints))}"
+        yield _intolerance(case, failing)
 
 
 def _larger(case: Case, rules: Rules, selected: Collection[NodeInfo]) -> Iterator[str]:
@@ -172,12 +203,13 @@ def _larger(case: Case, rules: Rules, selected: Collection[NodeInfo]) -> Iterato
         most = max((amount(name, node) for node in selected), default=0)
         if (known or name in counted) and not any(amount(name, node) for node in case.snapshot.nodes.values()):
             yield f"no node has {name}{did_you_mean(name, known)}"
-        elif name in counted and not most:
+        elif not most:
             yield f"no node that it selects has {name}"
         elif 0 < most < wanted:
             larger.append(f"{name} {shown_amount(name, wanted)} of at most {shown_amount(name, most)}")
     if larger:
-        yield f"larger than the largest node ({', '.join(larger)})"
+        which = " that it selects" if len(selected) < len(case.snapshot.nodes) else ""
+        yield f"larger than the largest node{which} ({', '.join(larger)})"
 
 
 def _too_little(

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from berth.extender.outcomes import FilterOutcome
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.fields.reading import Object, condition_in, part, read_time
-from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explanation.case import objects_in
 from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS
 from berth_cli.placement.warnings import unchecked_claims
-from berth_cli.sources.attempts import Attempt, Attempts, NoRecord
+from berth_cli.sources.attempts import Attempts, NoRecord
+from berth_cli.sources.pod_document import objects_in
 from berth_cli.terminal.output import duration
 
 SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
@@ -113,19 +111,11 @@ def pending_cause(state: PodState, attempts: Attempts | NoRecord | None = None, 
         bind, last = attempts.bind, attempts.all[-1]
         if bind is not None and bind.error:
             return Cause(Verdict.BIND_FAILS, f"its bind to {bind.chosen} failed", bind.error, bind.time)
-        if bind is None and (error := _failure_of(last)):
+        if bind is None and (error := last.failure):
             return Cause(Verdict.BERTH_FAILS, f"Berth cannot decide ({last.outcome})", error, last.time)
     if state.scheduler_reason == SCHEDULER_ERROR or (state.scheduler_reason == UNSCHEDULABLE and state.unchecked):
         return Cause(Verdict.SCHEDULER_FAILS, "the scheduler says", state.scheduler_message)
     return None
-
-
-def _failure_of(last: Attempt) -> str:
-    """Return why the call failed, or rejected all nodes without evaluating any; otherwise an empty string."""
-    unjudged, codes = {ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE}, {each.code for each in last.reasons}
-    if last.feasible == 0 and (last.outcome == FilterOutcome.TOO_COSTLY or codes <= unjudged):
-        return last.error or ", ".join(each.reason for each in last.reasons)
-    return last.error
 
 
 def verdict_on(

@@ -11,16 +11,14 @@ from berth_cli.explanation.counterfactuals.change import Change
 from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
 from berth_cli.explanation.explanation import Explanation
 from berth_cli.explanation.pod_state import Verdict
-from berth_cli.explanation.rules import Reasons, missing_labels
+from berth_cli.explanation.rules import Reasons
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
 from berth_cli.placement.report import eviction_document, eviction_text
-from berth_cli.sources.attempts import Attempts, NoRecord
+from berth_cli.placement.scheduler.preemption import Ineligible
 from berth_cli.terminal.output import duration, examples, table_lines
 
 VERSION = 1
 """The version of the document. It is incremented when a key is removed or changes its meaning."""
-
-MAX_ATTEMPTS = 5
 
 KEEPS_PODS = (
     "No pods are ended that their controllers replace: the node cache omits selectors, affinity, tolerations and "
@@ -36,12 +34,13 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
     if found.verdict is Verdict.UNTRIED:
         tried = (state.scheduler for _, state in found.target.waiting if state.was_tried)
         yield f"  {untried_remedy(found.pod.scheduler_name, sorted({*schedulers, *tried}))}"
-    if evictions := eviction_text(found.preemption):
-        yield f"  {evictions}"
+    never = found.preemption is not None and found.preemption.ineligible is Ineligible.NEVER
+    if evictions := f"preemption: {Ineligible.NEVER}" if never else eviction_text(found.preemption):
+        yield from () if evictions == found.held else (f"  {evictions}",)
     said = found.target.state.scheduler_message
     if said and not is_settled and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
         yield f"  the scheduler says: {said}"
-    yield from () if is_settled else (f"  {each}" for each in _unmet(found))
+    yield from () if is_settled else (f"  {each}" for each in found.target.state.unchecked)
     if found.reasons:
         yield from ("", *reasons_text(found.reasons))
     if found.ranking:
@@ -55,11 +54,6 @@ def text(found: Explanation, schedulers: Sequence[str], history: Iterable[str] =
         yield from ("", *changes_text(found.search))
     if found.target.warnings and not is_settled:
         yield from ("", *(f"warning: {each}" for each in found.target.warnings))
-
-
-def _unmet(found: Explanation) -> Sequence[str]:
-    """Return the labels that every node lacks, and the parts of the pod that were not evaluated."""
-    return [*missing_labels(found.pod, found.target.case.snapshot), *found.target.state.unchecked]
 
 
 def reasons_text(reasons: Reasons) -> Iterator[str]:
@@ -123,7 +117,7 @@ def document(found: Explanation) -> dict[str, object]:
         "gates": list(found.target.state.gates),
         "finalizers": list(found.target.state.finalizers),
         "schedulerSays": found.target.state.scheduler_message or None,
-        "warnings": [*_unmet(found), *found.target.warnings],
+        "warnings": [*found.target.state.unchecked, *found.target.warnings],
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),
@@ -133,39 +127,6 @@ def document(found: Explanation) -> dict[str, object]:
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
         **search_document(found.search),
-    }
-
-
-def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]:
-    """Yield the last attempts, the newest first. found: None if records were not read."""
-    if isinstance(found, NoRecord):
-        yield f"No attempts on record: {found.reason}"
-    if not isinstance(found, Attempts):
-        return
-    yield f"Attempts: {len(found.all)}; the newest first:"
-    rows = [("AGO", "FIT", "NODES", "OUTCOME", "PROFILE")]
-    for each in list(reversed(found.all))[:MAX_ATTEMPTS]:
-        fitting, nodes = ("-", "-") if each.error else ("all", str(each.nodes))
-        fitting = fitting if each.feasible is None else str(each.feasible)
-        rows.append((duration(now - each.time), fitting, nodes, each.outcome, each.profile))
-    yield from table_lines(rows, "  ")
-    if found.all[-1].error:
-        yield f"The last attempt failed: {found.all[-1].error}"
-    if found.bind is not None:
-        result = f"failed: {found.bind.error}" if found.bind.error else "succeeded"
-        yield f"Bind to {found.bind.chosen or 'a node'}, {duration(now - found.bind.time)} ago: {result}"
-
-
-def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
-    """Return the keys that attempts add to a document."""
-    if found is None:
-        return {}
-    if isinstance(found, NoRecord):
-        return {"attempts": [], "bind": None}
-    bind = found.bind
-    return {
-        "attempts": [each.model_dump(by_alias=True, exclude={"version", "uid", "chosen"}) for each in found.all],
-        "bind": bind and {"time": bind.time, "outcome": bind.outcome, "node": bind.chosen or "", "error": bind.error},
     }
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.feasibility import Exemption
-from berth.scheduling.fields.requirements import Operator
+from berth.scheduling.fields.requirements import Operator, Requirement, equals
 from berth.scheduling.fields.taints import TolerationIndex
 from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.framework.profile import AnyFilter, Profile
@@ -30,7 +30,7 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.terminal.input_files import MAX_NAMES, did_you_mean
+from berth_cli.terminal.input_files import did_you_mean
 
 NO_EXEMPTION = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
 
@@ -167,16 +167,16 @@ Reasons = Mapping[Reason, Sequence[str]]
 reasons."""
 
 # Nodes with these reasons are not meant for the pod, or are unavailable to all pods now.
-_NOT_MEANT = 1
-_OTHER_NODES = {
+_NOT_MEANT = 2
+OTHER_NODES = {
     ReasonCode.NODE_AFFINITY_MISMATCH: _NOT_MEANT,
     ReasonCode.ADDED_NODE_AFFINITY_MISMATCH: _NOT_MEANT,
-    ReasonCode.NODE_UNSCHEDULABLE: 2,
-    ReasonCode.NODE_NOT_READY: 2,
-    ReasonCode.NODE_NOT_RUNNING: 2,
-    ReasonCode.UNTOLERATED_TAINT: 3,
-    ReasonCode.NODE_RESERVED: 3,
-    ReasonCode.NODE_NAME_MISMATCH: 3,
+    ReasonCode.NODE_UNSCHEDULABLE: 3,
+    ReasonCode.NODE_NOT_READY: 3,
+    ReasonCode.NODE_NOT_RUNNING: 3,
+    ReasonCode.UNTOLERATED_TAINT: 4,
+    ReasonCode.NODE_RESERVED: 4,
+    ReasonCode.NODE_NAME_MISMATCH: 4,
 }
 
 
@@ -187,14 +187,14 @@ def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -
         status = rejection.status
         for text, code in zip(status.reasons, status.reason_codes, strict=True):
             found.setdefault(Reason(rejection.by, status.plugin, text, code), []).append(name)
-    others = _others(pod, snapshot)
+    others = other_nodes(pod, snapshot)
 
     def order(item: tuple[Reason, list[str]]) -> tuple[int, int, str]:
-        (reason, nodes), place = item, _OTHER_NODES.get(item[0].code, 0)
+        (reason, nodes), place = item, OTHER_NODES.get(item[0].code, 0)
         if others.issuperset(nodes):
             place = max(place, _NOT_MEANT)
         elif others and reason.code is ReasonCode.UNTOLERATED_TAINT:
-            place = 0  # some of the nodes are meant for the pod
+            place = 1  # some of the nodes are meant for the pod
         return place, -len(nodes), reason.text
 
     return {reason: sorted(nodes, key=others.__contains__) for reason, nodes in sorted(found.items(), key=order)}
@@ -222,7 +222,7 @@ def _detail(code: ReasonCode, pod: Pod, node: NodeInfo) -> str:
     return ", ".join(f"no label {key}" for key in dict.fromkeys(keys) if key not in node.labels)
 
 
-def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
+def other_nodes(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes that the pod does not select, or that lack a resource that it requests. Ignore resources that
     all nodes lack: Berth may count them."""
     nodes, found = snapshot.nodes, set[str]()
@@ -239,19 +239,34 @@ def _others(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
 
 
 def missing_labels(pod: Pod, snapshot: Snapshot) -> Iterator[str]:
-    """Yield the labels that the pod requires and that no node has, with the values or the key that nodes have."""
-    required = pod.spec.node_affinity.required
-    wanted = {key: frozenset([value]) for key, value in (pod.spec.node_selector or {}).items()}
-    if required is not None and len(required.terms) == 1:
-        expressions = required.terms[0].expressions
-        wanted |= {each.key: frozenset(each.values) for each in expressions if each.operator is Operator.IN}
-    for key, values in wanted.items():
-        known = {node.labels[key] for node in snapshot.nodes.values() if key in node.labels}
-        if values.isdisjoint(known):
-            more = f" and {len(known) - MAX_NAMES} more" if len(known) > MAX_NAMES else ""
-            nearest = [max(SequenceMatcher(None, own, each).ratio() for own in values) for each in known]
-            order = sorted(zip(known, nearest, strict=True), key=lambda each: (-each[1], each[0]))
-            instead = f"; did you mean {', '.join(each for each, _ in order[:MAX_NAMES])}{more}?" if known else ""
-            keys = {each for node in snapshot.nodes.values() for each in node.labels} if not known else ()
-            instead = instead or did_you_mean(key, keys, "the key ")
-            yield f"no node has {key}={' or '.join(sorted(values))}{instead}"
+    """Yield the labels that the pod requires and that no node has, with the closest value or key of the nodes; and the
+    labels that it excludes and that every node has. With several terms of an affinity: if each term needs such one."""
+    nodes, required = [node.labels for node in snapshot.nodes.values()], pod.spec.node_affinity.required
+
+    def unmet(wanted: Iterable[Requirement]) -> list[Requirement]:
+        return [each for each in wanted if not any(map(each.matches, nodes))]
+
+    lacks = [unmet(each.expressions) for each in required.terms if not each.invalid] if required else []
+    found = unmet(equals(*each) for each in (pod.spec.node_selector or {}).items())
+    found = list(dict.fromkeys([*found, *(chain.from_iterable(lacks) if all(lacks) else ())])) if nodes else []
+    excluded = [each for each in found if each.operator in (Operator.NOT_IN, Operator.DOES_NOT_EXIST)]
+    if absent := [each for each in found if each not in excluded]:
+        questions = "".join(dict.fromkeys(_closest(each, nodes) for each in absent))
+        yield f"no node has {', nor '.join(map(_wanted, absent))}{questions}"
+    if excluded:
+        yield f"every node has {' and '.join(map(_wanted, excluded))}"
+
+
+def _wanted(label: Requirement) -> str:
+    if label.operator in (Operator.GT, Operator.LT):
+        return f"{label.key} {'>' if label.operator is Operator.GT else '<'} {label.bound}"
+    return f"{label.key}={' or '.join(sorted(label.values))}" if label.values else label.key
+
+
+def _closest(label: Requirement, nodes: Sequence[Mapping[str, str]]) -> str:
+    """Ask for the closest value of the label, or for the closest key if no node has the label."""
+    known = {node[label.key] for node in nodes if label.key in node}
+    if not known:
+        return did_you_mean(label.key, {key for node in nodes for key in node}, "the key ")
+    wanted = sorted(label.values) if label.operator is Operator.IN else ()
+    return next(filter(None, (did_you_mean(value, known) for value in wanted)), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from berth.scheduling.fields.reading import MalformedField, Object, part
@@ -17,9 +17,8 @@ from berth_cli.explanation.case import Case
 from berth_cli.explanation.pod_state import PodState, read_state
 from berth_cli.placement.changed_objects import pod_name
 from berth_cli.placement.warnings import pod_warnings
-from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit, parse_name
+from berth_cli.sources.dump.admission import AdmissionDenied, admit, parse_name, with_defaults
 from berth_cli.sources.dump.cluster import read_cluster, trim
-from berth_cli.sources.pod_document import pod_document
 from berth_cli.terminal.input_files import InvalidInput
 
 
@@ -75,22 +74,13 @@ def read_target(
     if isinstance(read, UnreadableObject):
         raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
     members = [pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node]
-    admitted = [_admitted(pod, cluster.priority_classes) for pod in members]
+    admitted = [with_defaults(pod, cluster.priority_classes) for pod in members]
     snapshot = cluster.snapshot.with_changes(Changes(pods=admitted)) if admitted else cluster.snapshot
     state, warnings = read_state(found), [] if is_trimmed else list(pod_warnings(found, kinds))
     warnings += [f"{count} left out: {reason}" for reason, count in cluster.left_out.items()]
     waiting = [(pod, known) for pod in cluster.pods if (known := states.get((pod.namespace, pod.name)))]
     unlike = tuple(each for each in warnings if each not in state.unchecked)
     return Target(Case(read, snapshot, selecting=selecting), state, unlike, tuple(waiting))
-
-
-def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
-    """Return the pod with the API server's defaults, so that hand-written and stored gang members have equal fields."""
-    try:
-        read = read_pod(admit(dict(pod_document(pod)), classes))
-    except (MalformedField, AdmissionDenied):
-        return pod
-    return replace(read, waits_for_pool=pod.waits_for_pool) if isinstance(read, Pod) else pod
 
 
 def _not_found(namespace: str, name: str, pods: Iterable[tuple[str, str]], where: str, gone: str) -> str:

@@ -15,7 +15,7 @@ from berth_cli.placement.queue import Queue, SkipReason
 from berth_cli.placement.scheduler.control_loop import EXTENDER, Outcome
 from berth_cli.placement.scheduler.preemption import Preemption
 from berth_cli.terminal.input_files import InvalidInput
-from berth_cli.terminal.output import table_lines
+from berth_cli.terminal.output import examples, table_lines
 
 NO_NODE_TEXT = "<none>"
 NO_PODS = "no pods to place: no pod of the dump waits for a node; create pods and dump again, or give --pod FILE"
@@ -199,9 +199,9 @@ def _devices(outcome: Outcome) -> str:
 
 
 def eviction_text(preemption: Preemption | None) -> str:
-    """Return the evictions in one line; empty without evictions."""
+    """Return the evictions, or the evicted pods that are still there, in one line; empty without evictions."""
     if preemption is None or preemption.nominated is None:
-        return ""
+        return waiting_text(preemption)
     text = f"evicts {', '.join(_name(victim) for victim in preemption.victims)}"
     budgets = sorted({budget for each in preemption.violated.values() for budget in each})
     if budgets:
@@ -211,13 +211,22 @@ def eviction_text(preemption: Preemption | None) -> str:
     return f"{text}; other nodes: {others}" if others else text
 
 
+def waiting_text(preemption: Preemption | None) -> str:
+    """Name the preempted pods for whose deletion the pod waits; empty if it does not wait."""
+    if preemption is None or not preemption.waits_for:
+        return ""
+    pods = preemption.waits_for
+    names, verb = examples([_name(pod) for pod in pods]), "is" if len(pods) == 1 else "are"
+    return f"waits for {names} on {pods[0].node_name}, which {verb} being deleted"
+
+
 def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
     """Return the evictions as a JSON object; None without preemption, or if no eviction helps: the nodes then have the
     reasons."""
     if preemption is None:
         return None
     if preemption.ineligible is not None:
-        return {"reason": preemption.ineligible}
+        return {"reason": preemption.ineligible, "waitsFor": [_name(pod) for pod in preemption.waits_for]}
     if preemption.nominated is None:
         return None
     return {

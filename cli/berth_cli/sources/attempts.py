@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from berth.extender.outcomes import FilterOutcome
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.terminal.output import duration, table_lines
+
+UNJUDGED = frozenset({ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE})
+MAX_ATTEMPTS = 5
 FILTERS = frozenset({"filter", "filter_onlyone"})
 
 
@@ -45,6 +51,15 @@ class Attempt(BaseModel):
     chosen: str | None = None
     error: str = ""
 
+    @property
+    def failure(self) -> str:
+        """Why the call failed, or rejected all nodes without evaluating any; otherwise empty."""
+        codes = {each.code for each in self.reasons}
+        is_unjudged = self.outcome == FilterOutcome.TOO_COSTLY or codes <= UNJUDGED
+        if self.feasible == 0 and is_unjudged:
+            return self.error or ", ".join(each.reason for each in self.reasons)
+        return self.error
+
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
@@ -53,12 +68,46 @@ class Attempts:
     all: Sequence[Attempt]
     bind: Attempt | None = None
 
+    def lines(self, now: float) -> Iterator[str]:
+        """Yield the last attempts, the newest first. now: seconds since the epoch."""
+        yield f"Attempts: {len(self.all)}; the newest first:"
+        rows = [("AGO", "FIT", "NODES", "OUTCOME", "PROFILE")]
+        for each in list(reversed(self.all))[:MAX_ATTEMPTS]:
+            fitting, nodes = ("-", "-") if each.error else ("all", str(each.nodes))
+            fitting = fitting if each.feasible is None else str(each.feasible)
+            rows.append((duration(now - each.time), fitting, nodes, each.outcome, each.profile))
+        yield from table_lines(rows, "  ")
+        if self.all[-1].error:
+            yield f"The last attempt failed: {self.all[-1].error}"
+        if (bind := self.bind) is not None:
+            result = f"failed: {bind.error}" if bind.error else "succeeded"
+            yield f"Bind to {bind.chosen or 'a node'}, {duration(now - bind.time)} ago: {result}"
+
+    @property
+    def document(self) -> Mapping[str, object]:
+        """The attempts as keys of a JSON object."""
+        bind = self.bind
+        return {
+            "attempts": [each.model_dump(by_alias=True, exclude={"version", "uid", "chosen"}) for each in self.all],
+            "bind": bind
+            and {"time": bind.time, "outcome": bind.outcome, "node": bind.chosen or "", "error": bind.error},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class NoRecord:
     """There are no records of the attempts. reason: the cause and the remedy."""
 
     reason: str
+
+    def lines(self, _: float) -> Iterator[str]:
+        """Yield the reason."""
+        yield f"No attempts on record: {self.reason}"
+
+    @property
+    def document(self) -> Mapping[str, object]:
+        """The same keys as with attempts."""
+        return {"attempts": [], "bind": None}
 
 
 def cause_of(error: ValidationError) -> str:

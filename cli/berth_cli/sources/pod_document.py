@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import orjson
 
+from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang
 
@@ -33,6 +34,11 @@ def pod_document(pod: Pod) -> Mapping[str, object]:
     if pod.node_name:
         spec["nodeName"] = pod.node_name
     return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def objects_in(value: object) -> list[Object]:
+    """Return the objects in a list of a document; empty if the value is not a list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _timestamp(seconds: float) -> str:

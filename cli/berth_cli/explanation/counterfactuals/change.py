@@ -13,7 +13,9 @@ from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMOR
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explanation.blockers import PoolShortage
-from berth_cli.explanation.case import Case, Edit, objects_in
+from berth_cli.explanation.case import Case, Edit
+from berth_cli.placement.changed_objects import EVERY_NODE
+from berth_cli.sources.pod_document import objects_in
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -122,22 +124,41 @@ def _step(name: str, units: int) -> int:
 
 
 def _lower_request(case: Case, name: str, asked: int, amount: int) -> Change:
-    """Lower the pod's request to `amount` in its largest container, cap init containers, and lower the limits."""
-    before, after = shown_amount(name, asked), shown_amount(name, amount)
+    """Lower the pod's request to `amount`. Name the changed containers, if there are others, and the overhead."""
+    before, after, spec = shown_amount(name, asked), shown_amount(name, amount), at(case.object_of_pod, "spec")
+    lowered, overhead = _lower(spec, name, amount), at(spec, "overhead").get(name)
+    is_plain = not overhead and len([*objects_in(spec.get("containers")), *objects_in(spec.get("initContainers"))]) == 1
+    parts = [] if is_plain else [f"{each} from {own['from']} to {own['to']}" for each, own in lowered.items()]
+    parts += [f"overhead {overhead}"] if overhead else []
+    more, details = f" ({', '.join(parts)})" if parts else "", {"resource": name, "from": before, "to": after}
+    text = f"lower {case.whom}'s request of {name} from {before} to {after}{more}"
+    size, kind = (asked - amount) / asked, ChangeKind.LOWER_REQUEST
+    return of_pod(
+        kind, text, name, lambda obj: _lower(at(obj, "spec"), name, amount), size, **details, containers=lowered
+    )
 
-    def edit(obj: Object) -> None:
-        spec = at(obj, "spec")
-        rest = amount - _amount(at(spec, "overhead").get(name), name)
-        _cap(at(spec, "resources"), name, rest)
-        containers = sorted(objects_in(spec.get("containers")), key=lambda each: -_requested(each, name))
-        for each in containers[:1]:
-            _cap(at(each, "resources"), name, rest - sum(_requested(other, name) for other in containers[1:]))
-        for each in objects_in(spec.get("initContainers")):
+
+def _lower(spec: Object, name: str, amount: int) -> Mapping[str, Mapping[str, str]]:
+    """Lower the pod's request to `amount` in its largest container or sidecar, cap init containers, and lower the
+    limits. Return the requests of changed containers before and after."""
+    rest = amount - _amount(at(spec, "overhead").get(name), name)
+    _cap(at(spec, "resources"), name, rest)
+    inits = objects_in(spec.get("initContainers"))
+    every = [("sidecar" if each.get("restartPolicy") == "Always" else "init container", each) for each in inits]
+    every += [("container", each) for each in objects_in(spec.get("containers"))]
+    before = [_requested(each, name) for _, each in every]
+    running = [each for kind, each in every if kind != "init container"]
+    running.sort(key=lambda each: -_requested(each, name))
+    for each in running[:1]:
+        _cap(at(each, "resources"), name, rest - sum(_requested(other, name) for other in running[1:]))
+    for kind, each in every[: len(inits)]:
+        if kind == "sidecar":
+            rest -= _requested(each, name)  # it runs beside the init containers after it
+        else:
             _cap(at(each, "resources"), name, rest)
-
-    text = f"lower {case.whom}'s request of {name} from {before} to {after}"
-    details = {"resource": name, "from": before, "to": after}
-    return of_pod(ChangeKind.LOWER_REQUEST, text, name, edit, (asked - amount) / asked, **details)
+    after = [(f"{kind} {each.get('name')}", _requested(each, name)) for kind, each in every]
+    changed = ((own, most, less) for (own, less), most in zip(after, before, strict=True) if less < most)
+    return {own: {"from": shown_amount(name, most), "to": shown_amount(name, less)} for own, most, less in changed}
 
 
 def _cap(resources: Object, name: str, units: int) -> None:
@@ -158,7 +179,8 @@ def _amount(value: object, name: str) -> int:
 
 
 def fix_selector(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """Remove the nodeSelector entries, and the required node affinity, that the node does not match."""
+    """Remove the nodeSelector entries, and the required node affinity, that the node does not match. Yields nothing for
+    a pod that is meant for a node by its name, as the DaemonSet controller does."""
     spec, labels = case.pod.spec, node.labels
     removed = tuple(
         _remove(case, key, f"{key}={value} from {case.whom}'s nodeSelector", "nodeSelector")
@@ -168,7 +190,8 @@ def fix_selector(case: Case, node: NodeInfo) -> Iterator[Option]:
     required = spec.node_affinity.required
     if required is not None and not required.matches(labels, node.name):
         removed += (_remove(case, REQUIRED, f"{case.whom}'s required node affinity", "affinity", "nodeAffinity"),)
-    if removed:
+    is_fixed = case.pod.controller_kind in EVERY_NODE or (required is not None and required.node_names is not None)
+    if removed and not is_fixed:
         yield removed
 
 

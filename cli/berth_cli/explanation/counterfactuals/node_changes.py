@@ -15,10 +15,11 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.preemption.victims import DisruptionBudgets
 from berth.scheduling.snapshot.changes import Changes
-from berth_cli.explanation.case import Case, objects_in
+from berth_cli.explanation.case import Case
 from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_pod
 from berth_cli.installation.node_pools import is_of_provider
 from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
+from berth_cli.sources.pod_document import objects_in
 
 CORDON = "node.kubernetes.io/unschedulable"
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")

@@ -141,8 +141,6 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.PRIORITY_LABEL_MISSING: _priority_label,
     ReasonCode.PRIORITY_LABEL_NOT_INTEGER: _priority_label,
     ReasonCode.NODE_AFFINITY_MISMATCH: _node_affinity,
-    ReasonCode.NODE_AFFINITY_CONFLICT: lambda of: change.fix_selector(of.case, of.node),
-    ReasonCode.NODE_NOT_SELECTED: lambda of: change.fix_selector(of.case, of.node),
     ReasonCode.INSUFFICIENT_RESOURCE: _resources,
     ReasonCode.TOO_MANY_PODS: _resources,
     ReasonCode.INSUFFICIENT_COUNTED_RESOURCE: _counted_resources,

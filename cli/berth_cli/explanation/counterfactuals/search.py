@@ -260,17 +260,23 @@ def _help_of(case: Case, rules: Rules, failing: Mapping[str, Sequence[Status]]) 
     codes = {name: {code for each in statuses for code in each.reason_codes} for name, statuses in failing.items()}
     if not all(codes.values()):
         return True
+    required, spec, nodes = required_of(case.pod), case.pod.spec, case.snapshot.nodes
+    selected = set() if required is None else {name for name, node in nodes.items() if required.matches(node)}
+    if selected and selected.isdisjoint(codes):
+        return False  # the pod selects nodes by their names
     closed = [name for name, found in codes.items() if found & OF_THE_CLUSTER]
-    model = next((case.snapshot.nodes[name] for name in closed if codes[name] <= OF_THE_CLUSTER), None)
-    required, spec = required_of(case.pod), case.pod.spec
+    model = next((nodes[name] for name in closed if codes[name] <= OF_THE_CLUSTER), None)
     terms = (*spec.pod_affinity.required, *spec.pod_affinity.anti_required)
     keys = {ZONE, *rules.berth.counting.floating.label_keys, *(each.topology_key for each in terms)}
     keys |= {each.topology_key for each in spec.topology_spread}
 
     def is_selected(name: str) -> bool:
         """Return whether the pod's required node affinity allows a new node in the domain of this node."""
-        domain = {key: value for key, value in case.snapshot.nodes[name].labels.items() if key in keys}
-        return required is None or model is None or required.matches(replace(model, labels={**model.labels, **domain}))
+        if required is None or model is None:
+            return True
+        labels = {key: value for key, value in model.labels.items() if key not in keys}
+        domain = {key: value for key, value in nodes[name].labels.items() if key in keys}
+        return required.matches(replace(model, labels=labels | domain))
 
     return False if closed and not any(map(is_selected, codes.keys() - closed)) else None
 

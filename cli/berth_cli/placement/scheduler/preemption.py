@@ -60,8 +60,9 @@ class Preemption:
     """The result of preemption for a pod.
 
     candidates: the nodes on which evictions would make room. tied: the names of the best candidates. ineligible: why
-    the pod may not preempt. not_candidates: the reasons for the other nodes. violated: the budgets that the victims on
-    the nominated node violate, by the victim's UID.
+    the pod may not preempt. waits_for: the preempted pods on its node, if it waits for their deletion. not_candidates:
+    the reasons for the other nodes. violated: the budgets that the victims on the nominated node violate, by the
+    victim's UID.
     """
 
     candidates: Mapping[str, Victims] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class Preemption:
     ineligible: Ineligible | None = None
     not_candidates: Mapping[str, NoCandidateReason | NodeRejection] = field(default_factory=dict)
     violated: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    waits_for: Sequence[Pod] = ()
 
     @property
     def nominated(self) -> str | None:
@@ -111,7 +113,8 @@ def evaluate(
     name = pod.nominated_node
     reason = ineligible(pod, snapshot.nodes.get(name), statuses.get(name))
     if reason is not None:
-        return Preemption(ineligible=reason)
+        waits_for = preempted(pod, snapshot.nodes[name]) if reason is Ineligible.WAITING else ()
+        return Preemption(ineligible=reason, waits_for=waits_for)
     budgets = DisruptionBudgets(snapshot.disruption_budgets)
     none: dict[str, NoCandidateReason | NodeRejection] = {}
     found: dict[str, Victims] = {}

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from dataclasses import replace
 
 from berth.cluster.dump_objects import DEFAULT_NAMESPACE, set_identity
 from berth.pods import DEFAULT_SCHEDULER
 from berth.scheduling.fields.reading import (
+    MalformedField,
     Object,
     read_object,
     read_object_list,
@@ -19,7 +21,8 @@ from berth.scheduling.fields.reading import (
     read_strings,
 )
 from berth.scheduling.fields.resources import is_pod_level
-from berth.scheduling.objects import PriorityClass
+from berth.scheduling.objects import Pod, PriorityClass, read_pod
+from berth_cli.sources.pod_document import pod_document
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 
@@ -96,6 +99,15 @@ def admit(manifest: Object, classes: PriorityClasses) -> Object:
     _add_default_tolerations(spec)
     _merge_label_keys(spec, read_string_map(metadata.get("labels"), "Pod.metadata.labels"))
     return pod
+
+
+def with_defaults(pod: Pod, classes: PriorityClasses) -> Pod:
+    """Return the pod with the API server's defaults, so that hand-written and stored pods have equal fields."""
+    try:
+        read = read_pod(admit(dict(pod_document(pod)), classes))
+    except (MalformedField, AdmissionDenied):
+        return pod
+    return replace(read, waits_for_pool=pod.waits_for_pool) if isinstance(read, Pod) else pod
 
 
 def _default_requests(container: Object, path: str) -> None:

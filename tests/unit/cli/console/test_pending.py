@@ -24,7 +24,7 @@ from berth_cli.explanation.target import read_target
 from berth_cli.sources.node_document import node_document
 from tests.builders.counted import counted_node
 from tests.builders.nodes import PRIORITY, node_with
-from tests.builders.pods import pod_with
+from tests.builders.pods import pod_with, preempted
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
@@ -293,6 +293,10 @@ def test_pod_that_is_not_tried_for_a_minute_becomes_undetermined(tmp_path: Path)
     assert [pending(asked)["pods"][0]["category"] for _ in range(2)] == ["schedulable-now", "undetermined"]
 
 
+def nominated(pod: dict[str, Any], node: str) -> dict[str, Any]:
+    return {**pod, "status": {**pod["status"], "nominatedNodeName": node}}
+
+
 def waiting(name: str, minute: int = 15, cpu: str = "3", **fields: Any) -> dict[str, Any]:
     metadata = {"metadata": {"creationTimestamp": f"1970-01-01T00:{minute}:00Z"}}
     return pod_with(name, **(tried() | metadata), requests={"cpu": cpu}, **fields)
@@ -331,6 +335,14 @@ def waiting(name: str, minute: int = 15, cpu: str = "3", **fields: Any) -> dict[
             [waiting("p", cpu="1"), waiting("q", 14), pod_with("v", nodeName="n1", requests={"cpu": "2"}, priority=-5)],
             {"p": None, "q": "preemption would place it on n1"},
             id="older pod that preempts",
+        ),
+        pytest.param(
+            [
+                nominated(waiting("p", priority=5), "n1"),
+                preempted("v", "n1", cpu="3"),
+            ],
+            {"p": "waits for default/v on n1, which is being deleted"},
+            id="preempted pod that is being deleted",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from berth_cli.explanation.report import document, headline, text
 from berth_cli.explanation.target import Target
 from berth_cli.sources.attempts import Attempt, Attempts, NoRecord
 from tests.builders.nodes import node_with
-from tests.builders.pods import pod_with
+from tests.builders.pods import pod_with, preempted
 from tests.unit.cli.explanation.cases import Object, recorded, rules, target
 
 GPU = "example.com/gpu"
@@ -214,19 +214,6 @@ def test_lists_first_the_taint_of_nodes_that_the_pod_selects() -> None:
         ]
 
 
-def test_names_nearest_values_of_a_label_first() -> None:
-    nodes = [node_with(each, {"pool": each}) for each in ("big", "edge", "gpu", "last", "solver", "spot", "std")]
-    found = _explanation({"nodeSelector": {"pool": "sdt"}}, None, *nodes)
-    assert document(found)["warnings"] == [
-        "no node has pool=sdt; did you mean std, last, spot, edge, solver and 2 more?"
-    ]
-
-
-def test_names_the_nearest_key_if_no_node_has_the_label() -> None:
-    found = _explanation({"nodeSelector": {"disk-type": "ssd"}}, None, node_with("a", {"disktype": "ssd"}))
-    assert document(found)["warnings"] == ["no node has disk-type=ssd; did you mean the key disktype?"]
-
-
 SPREAD = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
 AFFINE = {
     "podAffinity": {
@@ -266,25 +253,52 @@ def test_reason_names_the_taints_and_the_missing_label_of_its_nodes(
     assert all(each["reason"].endswith(f": {each['detail']}") for each in reasons)
 
 
+def label(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+def one_of(*expressions: Mapping[str, object]) -> dict[str, Any]:
+    """A required node affinity with a term for each of these."""
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [each]} for each in expressions]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
 @pytest.mark.parametrize(
     ("spec", "wanted"),
     [
-        pytest.param({"nodeSelector": {"zone": "d"}}, ["no node has zone=d; did you mean a, b?"], id="a selector"),
+        pytest.param({"nodeSelector": {"zone": "d"}}, ["no node has zone=d"], id="a value unlike those of nodes"),
+        pytest.param({"nodeSelector": {"pool": "sdt"}}, ["no node has pool=sdt; did you mean std?"], id="a value"),
         pytest.param({"nodeSelector": {"disk": "ssd"}}, ["no node has disk=ssd"], id="a label that no node has"),
+        pytest.param({"nodeSelector": {"zones": "a"}}, ["no node has zones=a; did you mean the key zone?"], id="a key"),
         pytest.param({"nodeSelector": {"zone": "a"}}, [], id="a label of a node"),
+        pytest.param(one_of(label("zone", "In", "c", "d")), ["no node has zone=c or d"], id="an affinity"),
+        pytest.param(one_of(label("zone", "In", "b", "d")), [], id="one of"),
         pytest.param(
-            {"affinity": _required({"key": "zone", "operator": "In", "values": ["c", "d"]})},
-            ["no node has zone=c or d; did you mean a, b?"],
-            id="an affinity",
+            one_of(label("arch", "In", "arm64"), label("pool", "In", "gold")),
+            ["no node has arch=arm64, nor pool=gold"],
+            id="two terms",
         ),
-        pytest.param({"affinity": _required({"key": "zone", "operator": "In", "values": ["b", "d"]})}, [], id="one of"),
+        pytest.param(one_of(label("arch", "In", "arm64"), label("zone", "In", "a")), [], id="a node meets one term"),
+        pytest.param(
+            {"nodeSelector": {"disk": "ssd"}, **one_of(label("arch", "Exists"), label("gen", "Exists"))},
+            ["no node has disk=ssd"],
+            id="the selector and one of two terms",
+        ),
+        pytest.param(one_of(label("gen", "Gt", "4")), ["no node has gen > 4"], id="greater"),
+        pytest.param(one_of(label("gen", "Lt", "3")), ["no node has gen < 3"], id="less"),
+        pytest.param(one_of(label("gen", "DoesNotExist")), ["every node has gen"], id="a label of every node"),
+        pytest.param(
+            one_of(label("gen", "NotIn", "3", "4"), label("arch", "Exists")),
+            ["no node has arch", "every node has gen=3 or 4"],
+            id="a label of every node, or one of none",
+        ),
     ],
 )
-def test_names_labels_missing_on_every_node(spec: dict[str, Any], wanted: list[str]) -> None:
-    nodes = [node_with(zone, labels={"zone": zone}) for zone in "ab"]
-    found = _explanation(spec, None, *nodes)
-    assert document(found)["warnings"] == wanted
-    assert [line.strip() for line in text(found, ()) if "no node has" in line] == wanted
+def test_first_line_names_labels_missing_on_every_node(spec: dict[str, Any], wanted: list[str]) -> None:
+    nodes = [node_with(zone, {"zone": zone, "gen": gen, "pool": "std"}) for zone, gen in (("a", "3"), ("b", "4"))]
+    found = _explanation({"requests": {"cpu": "9"}, **spec}, None, *nodes)
+    assert [each for each in found.missing if "node has" in each] == wanted
+    assert all(each in headline(found) for each in wanted)
 
 
 def test_proposes_the_scheduler_that_has_tried_other_pods() -> None:
@@ -293,6 +307,31 @@ def test_proposes_the_scheduler_that_has_tried_other_pods() -> None:
     found = explain_pod(misspelled, rules(), weight=1, now=1e6, is_over=lambda: False)
     assert found.verdict is Verdict.UNTRIED
     assert "did you mean berth-scheduler?" in list(text(found, ()))[1]
+
+
+def test_pod_that_waits_for_preempted_pods_gets_no_changes() -> None:
+    waiting = {"requests": {"cpu": "3"}, "priority": 5, "status": {"nominatedNodeName": "b"}}
+    nodes = [node_with("a"), node_with("b"), pod_with("v", nodeName="a", requests={"cpu": "3"})]
+    found = _explanation(waiting, None, *nodes, preempted("w", "b", cpu="3"))
+    wanted = "waits for default/w on b, which is being deleted; 0 of 2 nodes fit"
+    assert headline(found) == f"default/p: pending for 4 min: {wanted}"
+    assert found.search is None
+    assert "waits for" not in "".join(list(text(found, ()))[1:])
+
+
+def test_text_says_that_the_pod_may_not_preempt() -> None:
+    found = _explanation({"requests": {"cpu": "9"}, "preemptionPolicy": "Never"}, None)
+    assert "  preemption: not eligible due to preemptionPolicy=Never." in list(text(found, ()))
+
+
+def test_lists_taints_after_reasons_of_nodes_without_taints() -> None:
+    nodes = [node_with("a", {"pool": "db"}), *(node_with(each, {"pool": "db"}, taints=[TAINT]) for each in "bc")]
+    found = _explanation({"nodeSelector": {"pool": "db"}, "requests": {"cpu": "9"}}, None, *nodes, node_with("d"))
+    codes = (ReasonCode.INSUFFICIENT_RESOURCE, ReasonCode.UNTOLERATED_TAINT, ReasonCode.NODE_AFFINITY_MISMATCH)
+    assert [each.code for each in found.reasons] == list(codes)
+
+
+TAINT = {"key": "dedicated", "effect": "NoSchedule"}
 
 
 def test_pod_does_not_fit_if_scoring_fails() -> None:

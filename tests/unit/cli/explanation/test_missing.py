@@ -11,7 +11,7 @@ import pytest
 from berth_cli.explanation.explanation import Explanation, explain_pod
 from berth_cli.explanation.report import document, headline
 from tests.builders.nodes import node_with
-from tests.builders.pods import container, pod_with
+from tests.builders.pods import container, daemon_set_fields, pod_with
 from tests.unit.cli.explanation.cases import COUNTED, FULL, LICENCE, Object, rules, target
 
 SEAT, ZONE = "example.com/seat", "topology.kubernetes.io/zone"
@@ -71,6 +71,9 @@ def licensed(name: str = "p", count: str = "1", on: str = "", **fields: Any) -> 
 A = [zone("a1", "a"), zone("a2", "a")]
 ZONES = [zone("a1", "a"), zone("b1", "b")]
 BUSY = [pod_with(f"w{name}", nodeName=name, requests={"cpu": "4"}, priority=9) for name in ("a1", "a2")]
+BUSY_C = pod_with("wc", nodeName="c1", requests={"cpu": "4"})
+GPU_POD = pod_with("g", nodeName="g", requests={"example.com/gpu": "1"})
+TOO_LITTLE, ONLY = "too little cpu on", "the only node that it selects"
 HOLDER = asks("h", "4", "c1")
 NO_CPU = "too little cpu on 2 nodes in zone a"
 NO_SEAT = f"0 of 4 {SEAT} left in zone"
@@ -95,6 +98,27 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             IN_ZONE,
             f": {NO_SEAT} c{VAIN}",
             id="the pod is pinned to the zone of a full pool",
+        ),
+        pytest.param(
+            asks(nodeSelector={ZONE: "c"}),
+            [node_with("n"), zone("c1", "c"), HOLDER],
+            IN_ZONE,
+            f": {NO_SEAT} c{VAIN}",
+            id="another node is in no zone",
+        ),
+        pytest.param(
+            pod_with(nodeSelector={"kubernetes.io/hostname": "a1"}, requests={"cpu": "1"}),
+            [*A, BUSY[0]],
+            FULL,
+            f": {TOO_LITTLE} a1, {ONLY}{VAIN}",
+            id="the pod selects a node by its host name",
+        ),
+        pytest.param(
+            pod_with(affinity=daemon_set_fields("a1")["affinity"], requests={"cpu": "1"}),
+            [*A, BUSY[0]],
+            FULL,
+            f": {TOO_LITTLE} a1, {ONLY}{VAIN}",
+            id="the pod of a DaemonSet",
         ),
         pytest.param(asks(), [zone("c1", "c"), HOLDER], IN_ZONE, f": {NO_SEAT} c{VAIN}", id="each zone is full"),
         pytest.param(
@@ -171,7 +195,7 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             pod_with(requests={"cpu": "8"}, nodeSelector={ZONE: "a"}),
             [zone("a1", "a"), zone("b1", "b", allocatable={"cpu": "16"})],
             FULL,
-            ": larger than the largest node (cpu 8 of at most 4)",
+            ": larger than the largest node that it selects (cpu 8 of at most 4)",
             id="larger than the nodes that it selects",
         ),
         pytest.param(
@@ -185,8 +209,8 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             pod_with(requests={"cpu": "4"}),
             [zone("a1", "a", taints=PRESSURE), BUSY[0]],
             FULL,
-            "",
-            id="a taint is not the only cause",
+            f": it does not tolerate node.kubernetes.io/disk-pressure:NoSchedule; {TOO_LITTLE} a1",
+            id="a taint and too little room",
         ),
         pytest.param(
             pod_with(requests={"example.com/gpus": "1"}),
@@ -206,10 +230,44 @@ NO_SEAT = f"0 of 4 {SEAT} left in zone"
             beside("x"),
             [node_with("n", unschedulable=True), node_with("m"), pod_with("x", {"app": "x"}, nodeName="n")],
             FULL,
-            VAIN,
+            f": node(s) didn't match pod affinity rules on m{VAIN}",
             id="affinity to a pod on a node that is cordoned",
         ),
-        pytest.param(pod_with(requests={"cpu": "4"}), [zone("a1", "a"), BUSY[0]], FULL, "", id="as large as a node"),
+        pytest.param(
+            pod_with(requests={"cpu": "4"}),
+            [zone("a1", "a"), BUSY[0]],
+            FULL,
+            f": {TOO_LITTLE} a1",
+            id="as large as a node",
+        ),
+        pytest.param(
+            pod_with(requests={"cpu": "4"}, nodeSelector={ZONE: "a"}),
+            [*A, *BUSY, zone("b1", "b"), zone("a3", "a", taints=PRESSURE)],
+            FULL,
+            f": {TOO_LITTLE} a1, a2",
+            id="the only nodes without a taint that it selects",
+        ),
+        pytest.param(
+            pod_with(requests={"cpu": "4"}),
+            [zone("a1", "a"), BUSY[0], node_with("b", allocatable={"cpu": "8", "pods": "0"}), zone("c1", "c"), BUSY_C],
+            FULL,
+            f": {TOO_LITTLE} a1, c1; too many pods on b",
+            id="two reasons on different nodes",
+        ),
+        pytest.param(
+            pod_with(requests={"example.com/gpu": "1"}),
+            [node_with("g", allocatable={"example.com/gpu": "1"}), GPU_POD, zone("a1", "a")],
+            FULL,
+            ": too little example.com/gpu on g",
+            id="only nodes that have the resource count",
+        ),
+        pytest.param(
+            pod_with(requests={"example.com/gpu": "1"}, nodeSelector={ZONE: "a"}),
+            [node_with("g", allocatable={"example.com/gpu": "1"}), zone("a1", "a")],
+            FULL,
+            ": no node that it selects has example.com/gpu",
+            id="the nodes that it selects do not have the resource",
+        ),
     ],
 )
 def test_first_line_names_everything_that_the_pod_lacks(

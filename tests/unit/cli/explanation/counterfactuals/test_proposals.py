@@ -66,8 +66,8 @@ def expressions(*items: Mapping[str, object]) -> dict[str, Any]:
     return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": list(items)}]}}}
 
 
-def owned(name: str, **fields: Any) -> dict[str, Any]:
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "uid": "u", "controller": True}
+def owned(name: str, kind: str = "ReplicaSet", **fields: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "web-5d", "uid": "u", "controller": True}
     return pod_with(name, metadata={"ownerReferences": [owner]}, **fields)
 
 
@@ -195,23 +195,6 @@ ROWS = [
         id="a non-integer priority label",
     ),
     pytest.param(
-        pod_with(affinity=names("a", "b")),
-        [node_with("a"), node_with("b")],
-        FULL,
-        ["remove the pod's required node affinity"],
-        id="an affinity that contradicts itself",
-    ),
-    pytest.param(
-        pod_with(affinity=names("b")),
-        [node_with("a"), node_with("b", taints=[TAINT])],
-        FULL,
-        [
-            "let the pod tolerate dedicated=ml:NoSchedule",
-            "remove the pod's required node affinity",
-        ],
-        id="nodeName",
-    ),
-    pytest.param(
         pod_with(),
         [node_with("a", allocatable={"pods": "1"}), pod_with("w", nodeName="a")],
         FULL,
@@ -277,6 +260,27 @@ ROWS = [
 ]
 
 NOTHING_ABSURD = [
+    pytest.param(
+        pod_with(affinity=names("a", "b")),
+        [node_with("a"), node_with("b")],
+        FULL,
+        [],
+        id="keeps the names of nodes, although they contradict each other",
+    ),
+    pytest.param(
+        pod_with(affinity=names("b")),
+        [node_with("a"), node_with("b", taints=[TAINT])],
+        FULL,
+        ["let the pod tolerate dedicated=ml:NoSchedule"],
+        id="keeps the name of the node",
+    ),
+    pytest.param(
+        owned("p", "DaemonSet", affinity=names("b"), nodeSelector={"disk": "ssd"}),
+        [node_with("a"), node_with("b", {"disk": "hdd"})],
+        FULL,
+        [],
+        id="keeps the selector of a DaemonSet",
+    ),
     pytest.param(
         owned("p", requests={LICENCE: "1"}),
         [node_with("a"), owned("w", nodeName="a", requests={LICENCE: "2"})],

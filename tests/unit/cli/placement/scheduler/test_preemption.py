@@ -11,11 +11,12 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.priority import NodeRejection
 from berth_cli.placement.queue import build_queue
+from berth_cli.placement.report import eviction_document, eviction_text
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.preemption import Criterion, NoCandidateReason
 from tests.builders.nodes import PRIORITY, node_with
-from tests.builders.pods import pod_with
+from tests.builders.pods import pod_with, preempted
 from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, placed, snapshot
 
 Object = dict[str, Any]
@@ -85,6 +86,25 @@ def test_reports_why_other_nodes_were_not_selected() -> None:
         "equals": NoCandidateReason.NO_VICTIMS,
         "off": NoCandidateReason.NOT_HELPFUL,
     }
+
+
+@pytest.mark.parametrize(
+    ("victims", "wanted"),
+    [
+        pytest.param(["a"], "waits for default/a on n, which is being deleted", id="one"),
+        pytest.param(["a", "b"], "waits for default/a, default/b on n, which are being deleted", id="two"),
+    ],
+)
+def test_names_preempted_pods_for_which_the_pod_waits(victims: list[str], wanted: str) -> None:
+    objects = [preempted(each, "n", cpu="2") for each in victims]
+    [found], _ = run(
+        node_with("n"), node_with("m"), placed("v", 1, "4", node="m"), *objects, waiting("w", nominated="n")
+    )
+    assert placement(found) == ("", [])
+    assert eviction_text(found.preemption) == wanted
+    document = eviction_document(found.preemption)
+    assert document is not None
+    assert document["waitsFor"] == [f"default/{each}" for each in victims]
 
 
 LABEL = {"profile": "label-priority"}
