@@ -98,12 +98,7 @@ def test(path: Path, schedulers: tuple[str, ...], output: str) -> None:
     metavar="N|N%",
     help="The number or percentage of pods that may lose their node.",
 )
-@click.option(
-    "--max-moved",
-    callback=read_limit,
-    metavar="N|N%",
-    help="The same for pods that move to another node. By default, all may.",
-)
+@click.option("--max-moved", callback=read_limit, metavar="N|N%", help="The same for moved pods; default: any number.")
 @weight_option
 @schedulers_option
 @output_option(MARKDOWN)

@@ -51,9 +51,7 @@ wait: they are gated or of another scheduler.
 @schedulers_option
 @click.option("--add-nodes", type=click.IntRange(1, 10_000), multiple=True, metavar="N", help="What if: add N nodes.")
 @click.option("--like", multiple=True, metavar="NODE", help="The existing node that the nodes of --add-nodes copy.")
-@click.option(
-    "--drain", multiple=True, metavar="NODE", help="What if: cordon the node and evict its pods, as kubectl does."
-)
+@click.option("--drain", multiple=True, metavar="NODE", help="Cordon the node and evict its pods, as kubectl does.")
 @output_option()
 @click.option(
     "--explain",

@@ -221,13 +221,10 @@ def waiting_text(preemption: Preemption | None) -> str:
 
 
 def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
-    """Return the evictions as a JSON object; None without preemption, or if no eviction helps: the nodes then have the
-    reasons."""
-    if preemption is None:
-        return None
-    if preemption.ineligible is not None:
+    """Return the evictions as a JSON object; None if none helps: the nodes then have the reasons."""
+    if preemption is not None and preemption.ineligible is not None:
         return {"reason": preemption.ineligible, "waitsFor": [_name(pod) for pod in preemption.waits_for]}
-    if preemption.nominated is None:
+    if preemption is None or preemption.nominated is None:
         return None
     return {
         "node": preemption.nominated,
