@@ -208,7 +208,7 @@ def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
         assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["Error"] != ""
 
 
-# `berth serve` with --record and --decisions-file, in a process of its own, and `berth policy diff` of what it recorded.
+# With --record and --decisions-file, in a process of its own, and `berth policy diff` of what it recorded.
 
 NAMES = ["n10", "n20", "plain", "worded", "unknown"]
 

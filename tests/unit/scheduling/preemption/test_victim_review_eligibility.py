@@ -8,8 +8,8 @@ import pytest
 
 from berth_cli.placement.scheduler.preemption import Ineligible
 from tests.builders.nodes import node_with
-
-from tests.unit.scheduling.preemption.preempting import NODE, placed, preempt, urgent
+from tests.unit.scheduling.preemption import preempting
+from tests.unit.scheduling.preemption.preempting import NODE, placed, preempt
 
 Object = dict[str, Any]
 
@@ -21,8 +21,8 @@ V = placed("v", cpu="2")
 """Who has to go in any case."""
 
 
-def preemptor(**fields: Any) -> Object:
-    return urgent("3", **fields)
+def urgent(**fields: Any) -> Object:
+    return preempting.urgent("3", **fields)
 
 
 def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = True, node: str = "n") -> Object:
@@ -33,56 +33,56 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
 @pytest.mark.parametrize(
     ("pod", "objects", "wanted"),
     [
-        pytest.param(preemptor(), [NODE, V], None, id="a pod may preempt"),
-        pytest.param(preemptor(preemptionPolicy="PreemptLowerPriority"), [NODE, V], None, id="preemptionPolicy allows it"),
-        pytest.param(preemptor(preemptionPolicy="Never"), [NODE, V], Ineligible.NEVER, id="preemptionPolicy forbids it"),
-        pytest.param(preemptor(**NOMINATED), [NODE, V, leaving()], Ineligible.WAITING, id="its victims still terminate"),
-        pytest.param(preemptor(), [NODE, V, leaving()], None, id="victims of another pod terminate"),
-        pytest.param(preemptor(**NOMINATED), [NODE, V, leaving(100)], None, id="terminating of the same priority"),
+        pytest.param(urgent(), [NODE, V], None, id="a pod may preempt"),
+        pytest.param(urgent(preemptionPolicy="PreemptLowerPriority"), [NODE, V], None, id="preemptionPolicy allows it"),
+        pytest.param(urgent(preemptionPolicy="Never"), [NODE, V], Ineligible.NEVER, id="preemptionPolicy forbids it"),
+        pytest.param(urgent(**NOMINATED), [NODE, V, leaving()], Ineligible.WAITING, id="its victims still terminate"),
+        pytest.param(urgent(), [NODE, V, leaving()], None, id="victims of another pod terminate"),
+        pytest.param(urgent(**NOMINATED), [NODE, V, leaving(100)], None, id="terminating of the same priority"),
         pytest.param(
-            preemptor(priority=1, **NOMINATED),
+            urgent(priority=1, **NOMINATED),
             [NODE, V, leaving(None)],
             Ineligible.WAITING,
             id="a victim without a priority has 0",
         ),
-        pytest.param(preemptor(**NOMINATED), [NODE, V, leaving(terminating=False)], None, id="pod is not terminating"),
+        pytest.param(urgent(**NOMINATED), [NODE, V, leaving(terminating=False)], None, id="pod is not terminating"),
         pytest.param(
-            preemptor(**NOMINATED),
+            urgent(**NOMINATED),
             [NODE, V, leaving(0, {**PREEMPTED, "reason": "EvictionByEvictionAPI"})],
             None,
             id="another component deletes the pod",
         ),
         pytest.param(
-            preemptor(**NOMINATED),
+            urgent(**NOMINATED),
             [NODE, V, leaving(0, {**PREEMPTED, "status": "False"})],
             None,
             id="the condition is False",
         ),
         pytest.param(
-            preemptor(**NOMINATED),
+            urgent(**NOMINATED),
             [NODE, V, leaving(0, {**PREEMPTED, "reason": "TerminationByKubelet"}, PREEMPTED)],
             None,
             id="only the first condition of that type is read",
         ),
         pytest.param(
-            preemptor(**NOMINATED),
+            urgent(**NOMINATED),
             [NODE, V, leaving(0, {"type": "Ready"}, PREEMPTED)],
             Ineligible.WAITING,
             id="other types",
         ),
         pytest.param(
-            preemptor(**NOMINATED),
+            urgent(**NOMINATED),
             [NODE, node_with("m"), V, leaving(node="m"), placed("w", cpu="2", node="m")],
             None,
             id="the victim is on another node",
         ),
         pytest.param(
-            preemptor(**NOMINATED),
+            urgent(**NOMINATED),
             [node_with("n", unschedulable=True), node_with("m"), leaving(), placed("w", cpu="2", node="m")],
             None,
             id="the nominated node is now unresolvable",
         ),
-        pytest.param(preemptor(status={"nominatedNodeName": "gone"}), [NODE, V, leaving()], None, id="node was deleted"),
+        pytest.param(urgent(status={"nominatedNodeName": "gone"}), [NODE, V, leaving()], None, id="node was deleted"),
     ],
 )
 def test_only_an_eligible_pod_preempts(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:
