@@ -17,10 +17,10 @@ from berth.pods import ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import COUNTING, LIMITED_SLOTS, NAMESPACE, SLOT, SLOTS_AND_FLOATING_SEATS
+from tests.fakes.intercepted import interrupted
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
 from .broken import functions_of
-from .reservations.interrupted import interrupted
 
 pytestmark = pytest.mark.long
 
