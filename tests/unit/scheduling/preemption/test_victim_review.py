@@ -14,9 +14,10 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import Proposal
+from berth_cli.placement.scheduler.preemption import Ineligible
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
-from tests.unit.scheduling.preemption.preempting import NODE, app, placed, read, snapshot, urgent
+from tests.unit.scheduling.preemption.preempting import NODE, app, placed, preempt, read, snapshot, urgent
 
 Object = dict[str, Any]
 
@@ -286,3 +287,100 @@ def test_unknown_node_is_unresolvable() -> None:
     cluster, asking = snapshot(leaving(node="gone")), read(urgent(status={"nominatedNodeName": "gone"}))
     rejected = POLICY.feasibility(asking, ["gone"], cluster).rejected
     assert (list(rejected), POLICY.resolvable(asking, rejected, cluster)) == (["gone"], set())
+
+
+# Which pods may preempt (fact 33).
+
+PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+V = placed("v", cpu="2")
+"""Who has to go in any case."""
+
+
+def preemptor(**fields: Any) -> Object:
+    return urgent("3", **fields)
+
+
+def terminating_pod(priority: int | None = 0, *conditions: Object, terminating: bool = True, node: str = "n") -> Object:
+    found = conditions or (PREEMPTED,)
+    return placed("leaving", priority, terminating=terminating, conditions=found, node=node)
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "wanted"),
+    [
+        pytest.param(preemptor(), [NODE, V], None, id="a pod may preempt"),
+        pytest.param(
+            preemptor(preemptionPolicy="PreemptLowerPriority"), [NODE, V], None, id="preemptionPolicy allows it"
+        ),
+        pytest.param(
+            preemptor(preemptionPolicy="Never"), [NODE, V], Ineligible.NEVER, id="preemptionPolicy forbids it"
+        ),
+        pytest.param(
+            preemptor(**NOMINATED), [NODE, V, terminating_pod()], Ineligible.WAITING, id="its victims still terminate"
+        ),
+        pytest.param(preemptor(), [NODE, V, terminating_pod()], None, id="victims of another pod terminate"),
+        pytest.param(
+            preemptor(**NOMINATED), [NODE, V, terminating_pod(100)], None, id="terminating of the same priority"
+        ),
+        pytest.param(
+            preemptor(priority=1, **NOMINATED),
+            [NODE, V, terminating_pod(None)],
+            Ineligible.WAITING,
+            id="a victim without a priority has 0",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED), [NODE, V, terminating_pod(terminating=False)], None, id="pod is not terminating"
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, V, terminating_pod(0, {**PREEMPTED, "reason": "EvictionByEvictionAPI"})],
+            None,
+            id="another component deletes the pod",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, V, terminating_pod(0, {**PREEMPTED, "status": "False"})],
+            None,
+            id="the condition is False",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, V, terminating_pod(0, {**PREEMPTED, "reason": "TerminationByKubelet"}, PREEMPTED)],
+            None,
+            id="only the first condition of that type is read",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, V, terminating_pod(0, {"type": "Ready"}, PREEMPTED)],
+            Ineligible.WAITING,
+            id="other types",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, node_with("m"), V, terminating_pod(node="m"), placed("w", cpu="2", node="m")],
+            None,
+            id="the victim is on another node",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [node_with("n", unschedulable=True), node_with("m"), terminating_pod(), placed("w", cpu="2", node="m")],
+            None,
+            id="the nominated node is now unresolvable",
+        ),
+        pytest.param(
+            preemptor(status={"nominatedNodeName": "gone"}), [NODE, V, terminating_pod()], None, id="node was deleted"
+        ),
+    ],
+)
+def test_only_an_eligible_pod_preempts(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:
+    found = preempt(pod, *objects)
+    assert found.ineligible is wanted
+    assert bool(found.candidates) is (wanted is None)
+    assert (found.nominated is None) is (wanted is not None)
+
+
+def test_ineligibility_reasons_equal_kube_schedulers_reasons() -> None:
+    assert list(Ineligible) == [
+        "not eligible due to preemptionPolicy=Never.",
+        "not eligible due to a terminating pod on the nominated node.",
+    ]
