@@ -128,10 +128,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._watch(parse_qs(url.query))
             return
         try:
-            status, content = self._routed()
+            code, content = self._routed()
         except ClusterUnavailable as error:  # the file is being edited
-            status, content = status(500, str(error))
-        self._reply(status, b"" if content is None else json.dumps(content).encode())
+            code, content = status(500, str(error))
+        self._reply(code, b"" if content is None else json.dumps(content).encode())
 
     do_GET = do_POST = do_PATCH = _answer  # noqa: N815 (names of the base class)
 
