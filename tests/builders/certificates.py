@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -37,3 +38,13 @@ def self_signed(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return certificate_file, key_file
+
+
+def server_tls(
+    directory: Path, name: str = "server", *, host: str = "127.0.0.1", ends: timedelta = timedelta(hours=1)
+) -> tuple[ssl.SSLContext, Path]:
+    """Return the server's side of TLS with such a certificate, and the certificate's file."""
+    certificate, key = self_signed(directory, name, host=host, ends=ends)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context, certificate

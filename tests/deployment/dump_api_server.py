@@ -9,12 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-import ssl
 import tempfile
 import time
 from collections.abc import Mapping
 from datetime import timedelta
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -22,14 +20,13 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from berth.cluster.dump_cluster import DumpCluster, on_its_node
-from berth.cluster.kubernetes_ledger_lease import COLLECTION as LEASES
 from berth.cluster.watch import resources
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject
 from berth.pods import Binding, Created, FoundPod, Refused, Unanswered
-from tests.builders.certificates import self_signed
+from tests.builders.certificates import server_tls
+from tests.fakes.api_server import KUBE_SYSTEM, LEASES, POD, answer_lease, status
 
 KINDS = {resource.path: kind for resource, kind in resources.KINDS.items()}
-KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
 WATCH_SECONDS = 5.0
 """A watch ends after this time: the end shows the client that its data is current."""
 POLL_SECONDS = 0.5
@@ -41,7 +38,6 @@ ANSWERS: Mapping[tuple[str, str], object] = {
 }
 """For berth doctor."""
 
-_POD = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)(/binding)?")
 _EVENTS = re.compile(r"/apis/events\.k8s\.io/v1/namespaces/[^/]+/events")
 
 
@@ -51,9 +47,7 @@ class DumpApiServer:
     def __init__(self, dump: Path, host: str) -> None:
         self._server = _Server(dump, host)
         with tempfile.TemporaryDirectory() as directory:
-            certificate, key = self_signed(Path(directory), "dump", host=host, ends=VALID)
-            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            tls.load_cert_chain(certificate, key)
+            tls, certificate = server_tls(Path(directory), host=host, ends=VALID)
             self._authority = base64.b64encode(certificate.read_bytes()).decode()
         # The thread of the connection does the handshake, so a client without one blocks no other.
         self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
@@ -87,49 +81,13 @@ class DumpApiServer:
         }
 
 
-class _Leases:
-    """The Leases of kube-system, with UID and resourceVersion as preconditions of a merge patch."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._leases: dict[str, dict[str, Any]] = {}
-
-    def answer(self, method: str, name: str, body: Any) -> tuple[int, object]:
-        with self._lock:
-            if method == "POST":
-                name = body["metadata"]["name"]
-                if name in self._leases:
-                    return _status(409, f'leases.coordination.k8s.io "{name}" already exists')
-                self._leases[name] = {**body, "metadata": {**body["metadata"], "uid": f"lease-{name}"}}
-            found = self._leases.get(name)
-            if found is None:
-                return _status(404, f'leases.coordination.k8s.io "{name}" not found')
-            if method == "PATCH" and (refusal := _merged(found, body)):
-                return refusal
-            if method != "GET":
-                found["metadata"]["resourceVersion"] = str(int(found["metadata"].get("resourceVersion", "0")) + 1)
-            return 200, json.loads(json.dumps(found))
-
-
-def _merged(lease: dict[str, Any], patch: Any) -> tuple[int, object] | None:
-    metadata, wanted = lease["metadata"], patch["metadata"]
-    if wanted["uid"] != metadata["uid"]:
-        return _status(422, "metadata.uid: Invalid value: field is immutable")
-    if wanted["resourceVersion"] != metadata["resourceVersion"]:
-        return _status(409, "the object has been modified; please apply your changes to the latest version")
-    spec = {**lease.get("spec", {}), **patch.get("spec", {})}
-    lease["spec"] = {name: value for name, value in spec.items() if value is not None}
-    metadata["annotations"] = {**metadata.get("annotations", {}), **wanted.get("annotations", {})}
-    return None
-
-
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, dump: Path, host: str) -> None:
         super().__init__((host, 0), _Handler)
         self.cluster = DumpCluster(dump)
-        self.leases = _Leases()
+        self._leases: dict[str, dict[str, Any]] = {}
         self.stopped = Event()
         self._lock = Lock()
         self._state: tuple[object, int] | None = None
@@ -150,6 +108,10 @@ class _Server(ThreadingHTTPServer):
         found = [item for item in contents.objects if item.get("kind") == kind]
         return [on_its_node(item, bound) for item in found] if kind == "Pod" else found
 
+    def lease(self, method: str, name: str, body: Any) -> tuple[int, object]:
+        with self._lock:
+            return answer_lease(self._leases, method, name, body)
+
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore a client that disconnects."""
 
@@ -166,10 +128,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._watch(parse_qs(url.query))
             return
         try:
-            status, content = self._routed()
+            code, content = self._routed()
         except ClusterUnavailable as error:  # the file is being edited
-            status, content = _status(500, str(error))
-        self._reply(status, b"" if content is None else json.dumps(content).encode())
+            code, content = status(500, str(error))
+        self._reply(code, b"" if content is None else json.dumps(content).encode())
 
     do_GET = do_POST = do_PATCH = _answer  # noqa: N815 (names of the base class)
 
@@ -179,8 +141,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._list(KINDS[url.path])
         if url.path.startswith(LEASES):
             body = None if self.command == "GET" else self._body()
-            return self.server.leases.answer(self.command, url.path.removeprefix(LEASES).strip("/"), body)
-        found = _POD.fullmatch(url.path)
+            return self.server.lease(self.command, url.path.removeprefix(LEASES).strip("/"), body)
+        found = POD.fullmatch(url.path)
         if found and self.command == "GET":
             return self._pod(found[1], found[2])
         if found and found[3]:
@@ -191,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
             return 200, ANSWERS[self.command, url.path]
         if self.command == "PATCH" or _EVENTS.fullmatch(url.path):
             return 200, self._body()  # events, and objects that only wake a scheduler: nobody reads them here
-        return _status(404, f"{url.path} is not part of a dump")
+        return status(404, f"{url.path} is not part of a dump")
 
     def _list(self, kind: str) -> tuple[int, object]:
         return 200, {"metadata": {"resourceVersion": self.server.version()}, "items": self.server.objects(kind)}
@@ -216,8 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
                 if time.monotonic() >= deadline or self.server.stopped.wait(POLL_SECONDS):
                     return None
         except ClusterUnavailable as error:  # the file is being edited
-            return _status(500, str(error))[1]
-        return _status(410, f"too old resource version: {known}")[1]
+            return status(500, str(error))[1]
+        return status(410, f"too old resource version: {known}")[1]
 
     def _pod(self, namespace: str, name: str) -> tuple[int, object]:
         found = self.server.cluster.pod(namespace, name, 0)
@@ -257,10 +219,5 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _refusal(answer: Refused | Unanswered) -> tuple[int, object]:
     if isinstance(answer, Refused):
-        return _status(answer.status, answer.message)
-    return _status(500, answer.cause)
-
-
-def _status(code: int, message: str) -> tuple[int, object]:
-    reason = {404: "NotFound", 409: "Conflict", 410: "Expired"}.get(code, HTTPStatus(code).phrase)
-    return code, {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}
+        return status(answer.status, answer.message)
+    return status(500, answer.cause)

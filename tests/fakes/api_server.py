@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -23,7 +24,7 @@ import orjson
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
-from tests.builders.certificates import self_signed
+from tests.builders.certificates import server_tls
 
 NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
@@ -41,7 +42,7 @@ RESOURCES = (
 )
 LOOK_SECONDS = 0.02
 
-_POD = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)(/binding)?")
+POD = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)(/binding)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,38 +168,15 @@ class KubernetesOnLoopback:
         if request.method == "GET" and request.path in self.optional:
             return self._page(self.optional[request.path], request.query, 1)
         if request.path.startswith(LEASES):
-            return self._lease(request.method, request.path.removeprefix(LEASES).strip("/"), request.body)
+            name = request.path.removeprefix(LEASES).strip("/")
+            return answer_lease(self.leases, request.method, name, request.body)
         if request.method == "PATCH":
             return 200, request.body
-        found = _POD.fullmatch(request.path)
+        found = POD.fullmatch(request.path)
         pod = self.pods.get((found[1], found[2])) if found else None
         if found is None or pod is None:
-            return _status(404, f'pods "{found[2] if found else ""}" not found')
+            return status(404, f'pods "{found[2] if found else ""}" not found')
         return self._bound(pod, request.body) if found[3] else (200, pod)
-
-    def _lease(self, method: str, name: str, body: Any) -> tuple[int, object]:
-        """GET, POST, and PATCH as a merge patch with its preconditions."""
-        if method == "POST":
-            name = body["metadata"]["name"]
-            if name in self.leases:
-                return _status(409, f'leases.coordination.k8s.io "{name}" already exists')
-            self.leases[name] = deepcopy(body) | {"metadata": body["metadata"] | {"uid": "lease-1"}}
-        found = self.leases.get(name)
-        if found is None:
-            return _status(404, f'leases.coordination.k8s.io "{name}" not found')
-        metadata = found["metadata"]
-        if method == "PATCH":
-            wanted = body["metadata"]
-            if wanted["uid"] != metadata["uid"]:
-                return _status(422, "metadata.uid: Invalid value: field is immutable")
-            if wanted["resourceVersion"] != metadata["resourceVersion"]:
-                return _status(409, "the object has been modified; please apply your changes to the latest version")
-            merged = {**found.get("spec", {}), **body.get("spec", {})}
-            found["spec"] = {key: value for key, value in merged.items() if value is not None}
-            metadata["annotations"] = metadata.get("annotations", {}) | wanted.get("annotations", {})
-        if method != "GET":
-            metadata["resourceVersion"] = str(int(metadata.get("resourceVersion", "0")) + 1)
-        return 200, deepcopy(found)
 
     def objects(self, path: str) -> list[object]:
         if path == NODES:
@@ -217,9 +195,9 @@ class KubernetesOnLoopback:
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
         wanted = binding["metadata"].get("uid")
         if wanted is not None and wanted != uid:
-            return _status(409, f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}")
+            return status(409, f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}")
         if pod["spec"].get("nodeName"):
-            return _status(409, f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"')
+            return status(409, f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"')
         pod["spec"]["nodeName"] = binding["target"]["name"]
         return 201, {"kind": "Status", "status": "Success"}
 
@@ -235,8 +213,34 @@ def _has_left(connection: socket.socket) -> bool:
     return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
 
 
-def _status(code: int, message: str) -> tuple[int, object]:
-    return code, {"kind": "Status", "status": "Failure", "code": code, "message": message}
+def status(code: int, message: str) -> tuple[int, object]:
+    reason = {404: "NotFound", 409: "Conflict", 410: "Expired"}.get(code, HTTPStatus(code).phrase)
+    return code, {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}
+
+
+def answer_lease(leases: dict[str, dict[str, Any]], method: str, name: str, body: Any) -> tuple[int, object]:
+    """Answer GET, POST, and PATCH as a merge patch with its preconditions. leases: those of kube-system, by name."""
+    if method == "POST":
+        name = body["metadata"]["name"]
+        if name in leases:
+            return status(409, f'leases.coordination.k8s.io "{name}" already exists')
+        leases[name] = deepcopy(body) | {"metadata": body["metadata"] | {"uid": f"lease-{name}"}}
+    found = leases.get(name)
+    if found is None:
+        return status(404, f'leases.coordination.k8s.io "{name}" not found')
+    metadata = found["metadata"]
+    if method == "PATCH":
+        wanted = body["metadata"]
+        if wanted["uid"] != metadata["uid"]:
+            return status(422, "metadata.uid: Invalid value: field is immutable")
+        if wanted["resourceVersion"] != metadata["resourceVersion"]:
+            return status(409, "the object has been modified; please apply your changes to the latest version")
+        merged = {**found.get("spec", {}), **body.get("spec", {})}
+        found["spec"] = {key: value for key, value in merged.items() if value is not None}
+        metadata["annotations"] = metadata.get("annotations", {}) | wanted.get("annotations", {})
+    if method != "GET":
+        metadata["resourceVersion"] = str(int(metadata.get("resourceVersion", "0")) + 1)
+    return 200, deepcopy(found)
 
 
 class _Server(ThreadingHTTPServer):
@@ -263,7 +267,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             return
         if kubernetes.has_expired(request):
-            self._send(*_status(401, "Unauthorized"))
+            self._send(*status(401, "Unauthorized"))
             return
         fault = kubernetes.fault_for(self.command, self.path)
         if fault is None and request.path in RESOURCES and "watch" in request.query:
@@ -279,7 +283,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.raw is not None:
             self._send_bytes(fault.status, fault.raw)
         elif fault.status:
-            self._send(*_status(fault.status, fault.message))
+            self._send(*status(fault.status, fault.message))
         else:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
@@ -336,9 +340,7 @@ class _Handler(BaseHTTPRequestHandler):
 def verified_kubernetes() -> Iterator[KubernetesOnLoopback]:
     """A server with https, as every kubeconfig demands it."""
     with tempfile.TemporaryDirectory() as directory:
-        certificate, key = self_signed(Path(directory), "api-server")
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(certificate, key)
+        tls, certificate = server_tls(Path(directory))
         authority = base64.b64encode(certificate.read_bytes()).decode()
     with kubernetes_on_loopback(tls) as kubernetes:
         kubernetes.authority = authority

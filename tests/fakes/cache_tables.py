@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from berth.lease.lock import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, TableUnavailable
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
+
+T = TypeVar("T")
 
 
 class CountingCacheTable(CacheTable):
@@ -18,38 +21,34 @@ class CountingCacheTable(CacheTable):
         self.calls: list[str] = []
 
     def head(self) -> Head | None:
-        self._called("head")
-        return self._table.head()
+        return self._carry("head", self._table.head)
 
     def head_eventually(self) -> Head | None:
-        self._called("head_eventually")
-        return self._table.head_eventually()
+        return self._carry("head_eventually", self._table.head_eventually)
 
     def put_counting_refusal(self, reason: str) -> None:
-        self._called("put_counting_refusal")
-        self._table.put_counting_refusal(reason)
+        self._carry("put_counting_refusal", lambda: self._table.put_counting_refusal(reason))
 
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
-        self._called("log")
-        return self._table.log(uid, after, through)
+        return self._carry("log", lambda: self._table.log(uid, after, through))
 
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
-        self._called("chunks")
-        return self._table.chunks(snapshot, parts)
+        return self._carry("chunks", lambda: self._table.chunks(snapshot, parts))
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        self._called("put_log")
-        return self._table.put_log(uid, item, nonce, expires_at)
+        return self._carry("put_log", lambda: self._table.put_log(uid, item, nonce, expires_at))
 
     def put_chunks(
         self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
     ) -> None:
-        self._called("put_chunks")
-        self._table.put_chunks(snapshot_id, chunks, expires_at, wait)
+        self._carry("put_chunks", lambda: self._table.put_chunks(snapshot_id, chunks, expires_at, wait))
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        self._called("publish")
-        self._table.publish(pointer, fence, renew_time, nonce)
+        self._carry("publish", lambda: self._table.publish(pointer, fence, renew_time, nonce))
+
+    def _carry(self, method: str, call: Callable[[], T]) -> T:
+        self._called(method)
+        return call()
 
     def _called(self, method: str) -> None:
         self.calls.append(method)

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import PROJECT
 from tests.parity.differences import differences, preemption_differences
 from tests.parity.equal_victims import in_berths_order
+from tests.parity.generator.cases import case, cases
 from tests.parity.generator.features import Family
 from tests.parity.responder import Answer, Case
+from tests.parity.versions import CASES, DIFFERENCES, VERSION, comparable
 
 REJECTED = {"code": "Unschedulable", "reasons": ["Insufficient b", "Insufficient a"]}
 ACCEPTED: dict[str, Any] = {"code": "Success", "reasons": []}
@@ -115,3 +118,26 @@ def test_accepts_different_victims_only_if_their_priority_is_equal(case: Case, *
     berth = {"preemption": {"candidates": {"n0": {"victims": ["p0"], "numPDBViolations": 0}}}}
     oracle = in_berths_order(case, evict_last(case), berth, evict_last)
     assert (oracle["preemption"]["candidates"]["n0"]["victims"] == ["p0"]) is allowed
+
+
+# The differences between versions of kube-scheduler: what is taken from a case, and what their own cases must show.
+
+LOCKED = {path.stem for path in (PROJECT / "tests" / "kubernetes").glob("*.mod")}
+
+
+def test_decisions_are_equal_for_the_version_that_berth_implements() -> None:
+    assert VERSION in LOCKED
+    assert not any(VERSION in difference.versions for difference in DIFFERENCES)
+    assert comparable(drawn := case(1, Family.FILTER, 1), VERSION) is drawn
+
+
+def test_differences_name_locked_versions_and_each_has_a_case() -> None:
+    assert {path.stem for path in CASES.iterdir()} == {difference.name for difference in DIFFERENCES}
+    assert all(difference.versions <= LOCKED for difference in DIFFERENCES)
+
+
+def test_at_least_a_quarter_of_the_cases_can_be_compared_unchanged() -> None:
+    drawn = list(cases(1, Family.FILTER, 200))
+    for version in sorted(LOCKED):
+        whole = sum(comparable(each, version) == each for each in drawn)
+        assert whole >= len(drawn) / 4, version

@@ -14,9 +14,8 @@ from itertools import chain, islice
 from typing import Protocol
 
 from .announcements.history import AnnouncementsHistory
-from .gangs.binds import gang_of
+from .gangs.binds import gang_of, run_two_gangs
 from .gangs.crashes import Afterwards, cases, cases_of_watchers, commit_cases
-from .gangs.histories import run_two_gangs
 from .nodecache.history import History, Plan
 from .reservations import bind_crashes
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from inspect import isfunction, signature
+from typing import Any
 
 import pytest
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
 
-def by_name(*broken: Break) -> dict[str, Break]:
-    return {each.__name__: each for each in broken}
+def functions_of(module: Mapping[str, Any], *parameters: str) -> dict[str, Callable[..., None]]:
+    """Return the functions of a module that have exactly these parameters, by name: none can be left out of a list."""
+    found = {name: each for name, each in module.items() if isfunction(each)}
+    return {name: each for name, each in found.items() if (*signature(each).parameters,) == parameters}
 
 
 def fails(run: Callable[[], object], *others: type[Exception], message: str = "") -> bool:

@@ -101,7 +101,7 @@ class History:
     answered: AnsweredVictims = field(default_factory=AnsweredVictims)
 
     @classmethod
-    def of(cls, seed: int, *, wakes: bool = True) -> History:
+    def of(cls, seed: int) -> History:
         random = Random(seed)
         nodes = [f"n{number}" for number in range(random.randrange(2, 5))]
         joins = nodes[: random.randrange(2)]
@@ -116,7 +116,7 @@ class History:
                 pods[f"{node}-rule"] = Running(node, in_team=True)
             if kind.startswith("firm"):
                 pods[f"{node}-firm"] = Running(node, HIGH, in_team=True, ends=kind == "firm")
-        return cls(random, joins, [State(frozenset(nodes).difference(joins), pods)], wakes)
+        return cls(random, joins, [State(frozenset(nodes).difference(joins), pods)])
 
     def run(self) -> History:
         """Take steps in a random order, then let all of them come to an end."""

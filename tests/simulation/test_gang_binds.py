@@ -8,9 +8,8 @@ import pytest
 
 from berth.extender.outcomes import BindOutcome
 
-from .gangs.binds import GangWorld, gang_of
+from .gangs.binds import GangWorld, gang_of, run_two_gangs
 from .gangs.crashes import LARGE_GANG_TIMEOUT, Afterwards, cases, cases_of_watchers, commit_cases, table_error_cases
-from .gangs.histories import run_two_gangs
 
 pytestmark = pytest.mark.long
 

@@ -17,9 +17,10 @@ from berth.pods import ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import COUNTING, LIMITED_SLOTS, NAMESPACE, SLOT, SLOTS_AND_FLOATING_SEATS
+from tests.fakes.intercepted import interrupted
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
-from .reservations.interrupted import interrupted
+from .broken import functions_of
 
 pytestmark = pytest.mark.long
 
@@ -113,20 +114,7 @@ def rebuild(harness: ReconcilerHarness) -> None:
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
 
 
-SITUATIONS = (
-    confirm,
-    adopt,
-    release_a_bound_one,
-    release_one_that_is_elsewhere,
-    release_one_that_ended_unseen,
-    expire,
-    expire_of_a_pod_that_is_gone,
-    expire_what_was_only_announced,
-    shrink_below_use,
-    new_node,
-    node_gone,
-    rebuild,
-)
+SITUATIONS = functions_of(globals(), "harness").values()
 
 
 @pytest.mark.parametrize(

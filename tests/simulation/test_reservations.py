@@ -6,26 +6,31 @@ from collections.abc import Callable
 
 import pytest
 
+from berth.upkeep.reconciler.published_pods import PublishedPods
+
 from .broken import Break, fails
-from .reservations.broken_reservations import BROKEN
+from .reservations import broken_owners, broken_reservations
+from .reservations.floating_histories import FloatingHistory
+from .reservations.hostile_reservations import HostileHistory
 from .reservations.ledger_histories import ReservationsHistory
 from .reservations.ledger_scenarios import SCENARIOS
 
 pytestmark = pytest.mark.long
 
-HISTORIES = 20
-PER_TEST = 10
-UNTIL_CAUGHT = 5
+HOSTILE = (range(12), range(36, 48))
+"""In both an entry has two devices, which about one history of six shows."""
+
+FLOATING = (range(6), range(6, 12))
+LATE_BINDINGS = (46, 48)
+"""Histories in which a Binding arrives after the reservation's expiry, and the pool is full by then."""
 
 
-@pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
-def test_never_allocates_an_amount_twice_and_releases_every_amount(first: int) -> None:
-    bound = 0
-    for seed in range(first, first + PER_TEST):
-        history = ReservationsHistory(seed)
+@pytest.mark.parametrize("seeds", [range(10), range(10, 20)], ids=str)
+def test_never_allocates_an_amount_twice_and_releases_every_amount(seeds: range) -> None:
+    histories = [*map(ReservationsHistory, seeds)]
+    for history in histories:
         history.run()
-        bound += history.bound
-    assert bound > PER_TEST
+    assert sum(history.bound for history in histories) > len(seeds)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -33,8 +38,44 @@ def test_invariants_hold_in_rare_interleavings(scenario: Callable[[], None]) -> 
     scenario()
 
 
-@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("broken", broken_reservations.BROKEN.values(), ids=broken_reservations.BROKEN)
 def test_simulation_fails_if_the_watcher_lacks_a_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
-    histories = (ReservationsHistory(seed).run for seed in range(UNTIL_CAUGHT))
-    assert any(fails(play) for play in (*SCENARIOS, *histories))
+    assert any(fails(play) for play in (*SCENARIOS, *(ReservationsHistory(seed).run for seed in range(5))))
+
+
+@pytest.mark.parametrize("seeds", HOSTILE, ids=str)
+def test_never_overcommits_for_any_edit_by_owners_and_creators_of_pods(seeds: range) -> None:
+    histories = [*map(HostileHistory, seeds)]
+    for history in histories:
+        history.run()
+    assert sum(history.bound for history in histories) > 10 * len(seeds)
+    assert sum(history.edits for history in histories) > 100 * len(seeds)
+    assert sum(history.hand_overs for history in histories) > 10 * len(seeds)
+    assert any(history.surplus for history in histories), "no entry had two devices"
+    assert any(history.hidden for history in histories), "no creator hid a request"
+
+
+@pytest.mark.parametrize("broken", broken_owners.BROKEN.values(), ids=broken_owners.BROKEN)
+def test_simulation_fails_if_the_ledger_lacks_an_owner_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+    assert any(fails(HostileHistory(seed).run) for seeds in HOSTILE for seed in seeds)
+
+
+@pytest.mark.parametrize("seeds", FLOATING, ids=str)
+def test_never_allocates_units_of_a_floating_pool_twice_and_releases_every_unit(seeds: range) -> None:
+    histories = [*map(FloatingHistory, seeds)]
+    for history in histories:
+        history.run()
+    assert sum(history.bound for history in histories) > 10 * len(seeds)
+
+
+def pods_are_only_on_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watcher takes a pod of a pool for one that is elsewhere."""
+    monkeypatch.setattr(PublishedPods, "_is_at", lambda self, namespace, node, owner: node == owner)
+
+
+@pytest.mark.parametrize("broken", [broken_reservations.expiry_by_age_alone, pods_are_only_on_their_node])
+def test_simulation_fails_if_the_ledger_lacks_a_pool_rule(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+    assert any(fails(FloatingHistory(seed).run) for seeds in (*FLOATING, LATE_BINDINGS) for seed in seeds)

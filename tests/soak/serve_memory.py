@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import re
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 import yaml
 
 from berth.ledger.lease import NAME as LEASE
-from tests.builders.certificates import self_signed
+from tests.builders.certificates import server_tls
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.chaos.cluster_model import DOCUMENT, node
@@ -75,9 +74,7 @@ def main() -> int:
 @contextmanager
 def _kubernetes(directory: Path) -> Iterator[tuple[KubernetesOnLoopback, Path]]:
     """The server, and its kubeconfig: Berth refuses plain HTTP."""
-    certificate, key = self_signed(directory, "api-server")
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
+    tls, certificate = server_tls(directory)
     with kubernetes_on_loopback(tls) as kubernetes:
         authority = base64.b64encode(certificate.read_bytes()).decode()
         yield kubernetes, kubeconfig_for(kubernetes.host, directory, authority)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
+import orjson
 import pytest
 import yaml
+from botocore.exceptions import BotoCoreError
+from click.testing import CliRunner, Result
 
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth_cli.main import main
+from berth_cli.server import local_stack
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import labelled_object, node_object, node_with
-from tests.builders.pods import pod_with
+from tests.builders.pods import pod_object, pod_with
 from tests.builders.requests import binding, body_of, cache_mode
 from tests.builders.tables import create_cache_table, create_ledger_table
+from tests.conftest import CLUSTER
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
 from tests.unit.ledger.nodes.ledger_tables import emulator_client
 
@@ -197,3 +206,130 @@ def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
     with serving(f"--kubeconfig={kubeconfig_for(host, tmp_path)}", "--port=0") as served, calling(served) as caller:
         assert caller.request("GET", "/healthz").status == 503
         assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["Error"] != ""
+
+
+# With --record and --decisions-file, in a process of its own, and `berth policy diff` of what it recorded.
+
+NAMES = ["n10", "n20", "plain", "worded", "unknown"]
+
+
+def play(folder: Path, *arguments: str) -> None:
+    """A server on a copy of events/cluster.yaml, some calls, and Ctrl-C. Its metrics are in the file `metrics`."""
+    dump = folder / "cluster.yaml"
+    dump.write_bytes(CLUSTER.read_bytes())
+    served = start("--cluster", str(dump), "--port", "0", *arguments)
+    try:
+        caller = Caller(served.port)
+        for number in range(20):
+            verb = ("filter", "prioritize", "filter_onlyone")[number % 3]
+            names = [*NAMES[number % 5 :], *NAMES[: number % 5]]
+            caller.post(f"/scheduler/{verb}", body_of(cache_mode(names, pod_object(f"p{number}"))))
+        caller.post("/scheduler/bind", body_of(binding()))
+        (folder / "metrics").write_bytes(caller.request("GET", "/metrics").content)
+        caller.close()
+        status, _, errors = served.ctrl_c()
+    finally:
+        served.process.kill()
+    assert status == 0, errors
+
+
+def test_replay_repeats_every_decision_of_a_server(tmp_path: Path) -> None:
+    path, configuration = tmp_path / "r", tmp_path / "berth.yaml"
+    configuration.write_text("profile: label-priority\n")
+    play(tmp_path, "--config", str(configuration), "--record", str(path))
+    assert 'berth_recorded_decisions_total{result="dropped"} 0.0\n' in (tmp_path / "metrics").read_text()
+    command = ["policy", "diff", *[str(configuration)] * 2, "--recording", str(path)]
+    done = CliRunner().invoke(main, command, prog_name="berth")
+    assert done.exit_code == 0, done.output
+    # Of the others there is no filter.
+    assert f"{path}: 13 pods judged on the recorded states, 20 decisions of the old policy made again, 0 differ" in (
+        done.stdout
+    )
+    assert "0 newly pending, 0 moved, 0 newly placed" in done.stdout
+
+
+def test_decisions_are_written_to_the_configured_file(tmp_path: Path) -> None:
+    configuration, file = tmp_path / "berth.yaml", tmp_path / "decisions"
+    configuration.write_text("decisions: file\n")
+    play(tmp_path, "--config", str(configuration), "--decisions-file", str(file))
+    lines = [orjson.loads(line) for line in file.read_text().splitlines()]
+    found = [line for line in lines if "verb" in line]
+    assert [each["verb"] for each in found][:3] == ["filter", "prioritize", "filter_onlyone"]
+    assert len(found) == 21
+    first, names = found[0], next(line["nodeNames"] for line in lines if "nodeNames" in line)
+    bits = int(first["reasons"][0]["bitmap"], 16)
+    assert [name for at, name in enumerate(names) if bits >> at & 1][:3] == first["reasons"][0]["nodes"]
+
+
+# `berth serve` with options, files and ports that it cannot use: it says in one line what is wrong, and ends.
+
+DUMP = str(EVENTS / "cluster.yaml")
+
+
+def refused(*arguments: str) -> str:
+    """Return the error line of a `berth serve` that cannot start; the usage is dropped."""
+    from berth_cli.main import main
+
+    return _only_line(CliRunner().invoke(main, ["serve", *arguments], prog_name="berth"))
+
+
+def _only_line(done: Result) -> str:
+    assert done.exit_code != 0
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("", "give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)"),
+        ("--cluster=DUMP --kubeconfig=absent", "give either --cluster FILE (a dump) or --kubeconfig FILE (a live"),
+        ("--cluster=absent", "absent is not a file; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"),
+        ("--kubeconfig=absent", "absent is not a file; make a kubeconfig with: kubectl config view --raw --minify > "),
+        ("--kubeconfig=DUMP", "kubeconfig DUMP has no context"),
+        ("--cluster=DUMP --binder-kubeconfig=DUMP", "needs an existing file and --kubeconfig"),
+        ("--cluster=DUMP --store=dynamodb", "--store dynamodb needs --kubeconfig"),
+        ("--cluster=DUMP --endpoint-url=http://127.0.0.1:8000", "need --store dynamodb"),
+        ("--cluster=DUMP --tls-cert=a", "give both --tls-cert and --tls-key, or neither"),
+        ("--cluster=DUMP --tls-key=a", "give both --tls-cert and --tls-key, or neither"),
+        ("--cluster=DUMP --client-ca=a", "give both --client-ca and --allow-list, or neither"),
+        ("--cluster=DUMP --allow-list=a", "give both --client-ca and --allow-list, or neither"),
+        ("--cluster=DUMP --client-ca=a --allow-list=b", "--client-ca needs --tls-cert and --tls-key"),
+        ("--cluster=DUMP --tls-cert=absent --tls-key=absent", "--tls-cert absent, --tls-key absent: No such file"),
+        ("--cluster=DUMP --record=absent/r", "--record absent/r: No such file or directory"),
+        ("--cluster=DUMP --decisions-file=absent/d", "--decisions-file absent/d: No such file or directory"),
+    ],
+)
+def test_rejects_wrong_options_with_one_line(arguments: str, complaint: str) -> None:
+    assert complaint.replace("DUMP", DUMP) in refused(*arguments.replace("DUMP", DUMP).split(), "--port=0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seconds"), [pytest.param((), 5.0, id="default"), (("--http-timeout=25s",), 25.0)]
+)
+def test_functions_use_the_schedulers_http_timeout(
+    arguments: tuple[str, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: list[str] = []
+
+    def load(*_: object) -> NoReturn:
+        known.append(os.environ["BERTH_HTTP_TIMEOUT"])
+        raise BotoCoreError
+
+    with monkeypatch.context() as patched:
+        for name in [each for each in os.environ if each.startswith("BERTH_")]:
+            patched.delenv(name)
+        patched.setattr(local_stack, "load_handler", load)
+        refused("--cluster", DUMP, "--port=0", *arguments)
+    assert list(map(float, known)) == [seconds]
+
+
+def test_reports_port_in_use() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = refused("--cluster", DUMP, "--port", str(port))
+    assert line.startswith(f"Error: 127.0.0.1:{port} cannot be listened on (Address already in use")
+    assert line.endswith("choose another with --port")

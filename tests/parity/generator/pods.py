@@ -10,9 +10,8 @@ from tests.parity.generator.containers import add_containers
 from tests.parity.generator.draw import Draw
 from tests.parity.generator.features import Family, Feature
 from tests.parity.generator.labels import NAMESPACE_SHARES, POD_LABELS, labels
-from tests.parity.generator.pod_affinity import preferred_terms, required_terms
+from tests.parity.generator.pod_rules import constraints, preferred_terms, required_terms
 from tests.parity.generator.priorities import CLASSES, set_priority
-from tests.parity.generator.spreading import constraints
 from tests.parity.generator.status import running, terminate
 from tests.parity.generator.taints import tolerations
 

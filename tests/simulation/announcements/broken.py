@@ -13,7 +13,7 @@ from berth.ledger import announcements as reader
 from berth.ledger.announcements import has_ended
 from berth.scheduling.policy import Policy
 from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
-from tests.simulation.broken import by_name
+from tests.simulation.broken import functions_of
 
 from .history import UNRULED
 
@@ -97,14 +97,4 @@ def judged_by_its_own_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Policy, "rejects_bind", with_pods_of_its_node)
 
 
-BROKEN = by_name(
-    judged_before_others_announced,
-    bound_without_announcement,
-    ended_when_answered,
-    withdrawn_while_open,
-    until_too_early,
-    unseen_counts_as_gone,
-    deleted_at_once,
-    only_pods_with_a_rule_are_announced,
-    judged_by_its_own_node_alone,
-)
+BROKEN = functions_of(globals(), "monkeypatch")

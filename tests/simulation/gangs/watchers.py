@@ -18,7 +18,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.upkeep.gangs import POLL_SECONDS, GangWatch
 from berth.upkeep.reconciler.reconciler import Reconciler
-from tests.simulation.reservations.interrupted import interrupted
+from tests.fakes.intercepted import interrupted
 from tests.simulation.world import EPOCH
 
 from .binds import COUNTING, POLICY, GangWorld

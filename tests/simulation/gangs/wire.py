@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from berth.ledger.gangs.table import GangTable
-from tests.fakes.intercepted import intercepted
+from tests.fakes.intercepted import LOCAL, intercepted
 from tests.simulation.reservations.binds import Fault, Wire, no_table
-from tests.simulation.reservations.interrupted import LOCAL
 from tests.simulation.world import World
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import pytest
 from berth.nodecache.feed import reader
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth_cli.server.store.cache_table import InMemoryCacheTable
-from tests.simulation.broken import by_name
+from tests.simulation.broken import functions_of
 
 BEYOND = 5_000
 
@@ -155,16 +155,4 @@ def parts_at_hand_whatever_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-BROKEN_READERS = by_name(
-    cursor_is_the_last_version_seen,
-    log_without_the_chain,
-    chain_followed_forwards,
-    chain_of_versions_alone,
-    chain_of_versions_alone_without_compacted_version,
-    further_part_at_an_older_head,
-    further_part_from_the_log_alone,
-    log_key_without_the_uid,
-    cursor_without_the_uid,
-    old_head_accepted,
-    parts_at_hand_whatever_has_changed,
-)
+BROKEN_READERS = functions_of(globals(), "monkeypatch")

@@ -26,7 +26,7 @@ from berth.scheduling.snapshot.parts import SnapshotPart
 from berth_cli.server.store import cache_table as in_memory_table
 from berth_cli.server.store.cache_table import InMemoryCacheTable
 from berth_cli.server.store.lease_lock import InMemoryItem
-from tests.simulation.broken import by_name
+from tests.simulation.broken import functions_of
 
 from .broken_readers import chain_of_versions_alone
 
@@ -283,23 +283,4 @@ def positions_of_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Leader, "_publish", half)
 
 
-BROKEN_WATCHERS = by_name(
-    link_to_an_item_of_any_part,
-    head_names_what_is_not_published,
-    replacement_leaves_the_parts,
-    snapshot_without_the_parts,
-    release_without_a_look_at_the_holder,
-    take_over_in_the_same_epoch,
-    publication_without_the_fence,
-    publication_without_the_resource_version,
-    head_before_its_log_items,
-    head_before_its_chunks,
-    log_item_without_the_epoch,
-    changes_cut_anew_after_a_lost_answer,
-    changes_of_a_failed_flush_forgotten,
-    publication_in_doubt_forgotten,
-    going_on_from_what_cannot_be_loaded,
-    full_snapshot_without_compacted_version,
-    snapshot_never_written_anew,
-    positions_of_what_is_not_published,
-)
+BROKEN_WATCHERS = functions_of(globals(), "monkeypatch")

@@ -18,23 +18,23 @@ from berth.pods import Binding, Created, FoundPod, Refused, Unanswered
 from berth.scheduling.managed_resources.pools import Shares
 from berth.upkeep.reconciler.expiry import Expiry
 from tests.fakes.pods import PodsInMemory
-from tests.simulation.broken import Break
+from tests.simulation.broken import functions_of
 
 from .binds import EPOCH, BindWorld
 
 
-def _no_condition_on_avail(patch: pytest.MonkeyPatch) -> None:
+def no_condition_on_avail(monkeypatch: pytest.MonkeyPatch) -> None:
     def reserve_changes(held: Shares, wanted: Shares) -> dict[str, PoolChange]:
         return {pool: PoolChange(avail=held.get(pool, 0) - amount) for pool, amount in wanted.items()}
 
-    patch.setattr(ledgers, "reserve_changes", reserve_changes)
+    monkeypatch.setattr(ledgers, "reserve_changes", reserve_changes)
 
 
-def _expiry_by_age_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Expiry, "invalidate_bindings", lambda self, pod: None)
+def expiry_by_age_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Expiry, "invalidate_bindings", lambda self, pod: None)
 
 
-def _confirmed_on_the_word_of_the_open_reservation(patch: pytest.MonkeyPatch) -> None:
+def confirmed_on_the_word_of_the_open_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
     publish = BindWorld.publish
 
     def confirm_all(world: BindWorld) -> None:
@@ -46,10 +46,10 @@ def _confirmed_on_the_word_of_the_open_reservation(patch: pytest.MonkeyPatch) ->
                 Ledger(world.table).put_bound(found, bound, epoch=EPOCH)
         publish(world)
 
-    patch.setattr(BindWorld, "publish", confirm_all)
+    monkeypatch.setattr(BindWorld, "publish", confirm_all)
 
 
-def _not_touched(patch: pytest.MonkeyPatch) -> None:
+def not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pod is seen unbound, and its Binding is on the way."""
     expire = Expiry.expire
 
@@ -58,19 +58,19 @@ def _not_touched(patch: pytest.MonkeyPatch) -> None:
             inner.setattr(PodsInMemory, "_next", lambda pods: pods._version)
             return expire(self, reservation)
 
-    patch.setattr(Expiry, "expire", without_touch)
+    monkeypatch.setattr(Expiry, "expire", without_touch)
 
 
-def _binding_without_resource_version(patch: pytest.MonkeyPatch) -> None:
+def binding_without_resource_version(monkeypatch: pytest.MonkeyPatch) -> None:
     create = PodsInMemory.create_binding
 
     def careless(self: PodsInMemory, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         return create(self, replace(binding, resource_version=""), timeout)
 
-    patch.setattr(PodsInMemory, "create_binding", careless)
+    monkeypatch.setattr(PodsInMemory, "create_binding", careless)
 
 
-def _taken_over_without_a_new_attempt(patch: pytest.MonkeyPatch) -> None:
+def taken_over_without_a_new_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     reserve = Ledger.reserve
 
     def same_attempt(
@@ -80,10 +80,10 @@ def _taken_over_without_a_new_attempt(patch: pytest.MonkeyPatch) -> None:
         kept = {owner: replace(entry, attempt=attempts[owner]) for owner, entry in wanted.items()}
         return reserve(self, kept, seen, opened)
 
-    patch.setattr(Ledger, "reserve", same_attempt)
+    monkeypatch.setattr(Ledger, "reserve", same_attempt)
 
 
-def _released_by_who_took_it_over(patch: pytest.MonkeyPatch) -> None:
+def released_by_who_took_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its Binding was refused; that of the attempt before is still on the way."""
     reserve = Reservations.reserve
 
@@ -91,10 +91,10 @@ def _released_by_who_took_it_over(patch: pytest.MonkeyPatch) -> None:
         reserved = reserve(self, *arguments)  # type: ignore[arg-type]
         return replace(reserved, is_first_attempt=True) if isinstance(reserved, Reservation) else reserved
 
-    patch.setattr(Reservations, "reserve", always_first)
+    monkeypatch.setattr(Reservations, "reserve", always_first)
 
 
-def _given_up_with_the_pod_still_there(patch: pytest.MonkeyPatch) -> None:
+def given_up_with_the_pod_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unanswered Binding counts as refused."""
     create_binding = PreparedBind._create_binding
 
@@ -104,16 +104,7 @@ def _given_up_with_the_pod_still_there(patch: pytest.MonkeyPatch) -> None:
             self._release_pod()
         return result
 
-    patch.setattr(PreparedBind, "_create_binding", hasty)
+    monkeypatch.setattr(PreparedBind, "_create_binding", hasty)
 
 
-BROKEN: Mapping[str, Break] = {
-    "reserve_changes without a condition on what is there": _no_condition_on_avail,
-    "expiry by age alone": _expiry_by_age_alone,
-    "confirming without a look at the pod": _confirmed_on_the_word_of_the_open_reservation,
-    "expiry without touching the pod": _not_touched,
-    "a Binding without resourceVersion": _binding_without_resource_version,
-    "taking over without a new attempt": _taken_over_without_a_new_attempt,
-    "releasing what was taken over": _released_by_who_took_it_over,
-    "releasing after an unanswered Binding": _given_up_with_the_pod_still_there,
-}
+BROKEN = functions_of(globals(), "monkeypatch")

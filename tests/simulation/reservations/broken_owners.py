@@ -14,9 +14,9 @@ from berth.scheduling.managed_resources.demand import DemandReader
 from berth.scheduling.managed_resources.pools import index_in, pool_of
 from berth.upkeep.reconciler import claims, published_pods
 from tests.fakes.counted_cluster import DEVICE, SLOT
-from tests.simulation.broken import by_name
+from tests.simulation.broken import functions_of
 
-from .broken_reservations import absence_releases
+from .broken_reservations import absence_releases  # noqa: F401  also one of these
 
 # What is patched in are methods; their types are those of what they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -70,10 +70,4 @@ def one_unreadable_request_hides_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DemandReader, "read", hiding)
 
 
-BROKEN = by_name(
-    the_annotation_moves_devices,
-    absence_releases,
-    the_annotation_says_which_device_stays,
-    surplus_is_released_without_a_confirmed_binding,
-    one_unreadable_request_hides_all,
-)
+BROKEN = functions_of(globals(), "monkeypatch")

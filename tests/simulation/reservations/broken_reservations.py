@@ -15,7 +15,7 @@ from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
 from berth.upkeep.reconciler.published_pods import PublishedPods
 from berth.upkeep.reconciler.rebuild import Rebuild
 from berth.upkeep.reconciler.reconciler import Reconciler
-from tests.simulation.broken import by_name
+from tests.simulation.broken import functions_of
 
 # What is patched in are methods; their types are those of what they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -140,18 +140,4 @@ def absence_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NodeReconciliation, "_has_ended_at_api_server", lambda self, node, entry: True)
 
 
-BROKEN = by_name(
-    expiry_without_touch,
-    expiry_by_age_alone,
-    expiry_of_what_is_there_after_the_touch,
-    confirmed_without_a_look_at_what_is_published,
-    reserved_counts_as_over_when_no_pod_is_published,
-    watchers_of_one_epoch,
-    later_epoch_is_not_recorded,
-    ledgers_are_not_claimed,
-    closed_before_it_is_confirmed,
-    rebuilt_without_touching_anybody,
-    rebuilt_at_once,
-    the_annotation_decides,
-    absence_releases,
-)
+BROKEN = functions_of(globals(), "monkeypatch")

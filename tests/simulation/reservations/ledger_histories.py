@@ -25,10 +25,9 @@ from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT, CountedCluster
+from tests.fakes.intercepted import interrupted, interrupted_call
 from tests.simulation.world import EPOCH, Actor, World
 from tests.unit.upkeep.reconciler.reconciler_harness import check
-
-from .interrupted import interrupted, interrupted_call
 
 HTTP_TIMEOUT = 5.0
 LATE_SECONDS = 80.0

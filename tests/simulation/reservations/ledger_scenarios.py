@@ -15,6 +15,7 @@ from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT
+from tests.simulation.broken import functions_of
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 EXPIRY = 30.0
@@ -217,15 +218,4 @@ def _arrives(harness: ReconcilerHarness, binding: Binding) -> None:
         assert entry.state in EntryState
 
 
-SCENARIOS = (
-    late_binding_after_the_expiry,
-    late_binding_after_a_confirmation_of_nothing,
-    another_attempt_between_touch_and_release,
-    deposed_watcher_adopts_who_is_gone,
-    head_item_is_lost_at_a_high_epoch,
-    end_before_the_visit,
-    end_of_an_unbound_pod_before_the_visit,
-    owner_changes_the_request,
-    hand_over_without_the_pod,
-    late_binding_after_a_rebuild,
-)
+SCENARIOS = functions_of(globals()).values()

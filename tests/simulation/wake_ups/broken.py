@@ -10,7 +10,7 @@ from berth.scheduling.framework.plugin import NODE_EVENTS, ClusterEvent
 from berth.upkeep import wake_up
 from berth.upkeep.pod_events import TokenBuckets
 from berth.upkeep.wake_up import WakeUp, pod_events
-from tests.simulation.broken import by_name
+from tests.simulation.broken import functions_of
 
 from . import leader
 
@@ -142,18 +142,4 @@ def nothing_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TokenBuckets, "tokens", lambda self, key, now: 0 if key in self._buckets else self._burst)
 
 
-BROKEN = by_name(
-    nodes_and_ended_pods_alone,
-    removal_of_pods_seen_on_nodes_alone,
-    removal_before_a_creation_is_not_published,
-    late_rejection_is_forgotten,
-    late_rejection_within_two_seconds,
-    late_rejection_since_it_was_published,
-    failed_wake_up_is_not_repeated,
-    new_leader_does_not_wake,
-    new_leader_knows_what_it_has_not_published,
-    list_shows_everything,
-    verbs_have_read_what_is_published,
-    limited_wake_up_is_lost,
-    nothing_is_left_of_a_budget,
-)
+BROKEN = functions_of(globals(), "monkeypatch")

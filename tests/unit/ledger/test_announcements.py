@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import PodCoverage
 from berth.ledger.announcements import AnnouncementReader, BegunBind, has_ended, pod_on_node
+from berth.pods import Binding
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod, read_pod, read_pods
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
+from tests.builders.custom_plugins import installed_plugins
 from tests.builders.nodes import node
-from tests.builders.pods import pod_object, pod_with
+from tests.builders.pods import container, pod_object, pod_with
+from tests.fakes.binding_world import ANTI_AFFINITY, APART, ZONE, World
 
 NODES = (node("node-a"), node("node-b"))
 
@@ -91,3 +101,200 @@ def test_begun_bind_counts_until_its_announcement_or_expiry(now: float, announce
         log.append(announcement(1))
     assert [*AnnouncementReader(log, lambda: now).read()[1]] == ([bind] if counts else [])
     assert AnnouncementReader(log).read()[1] == ()
+
+
+# Verbs see announced pods that the cache does not show: every filter and every score that looks at pods.
+
+NAMES = ["node-a", "node-b"]
+DATABASES = {"matchLabels": {"app": "db"}}
+OVER_ZONES = {"maxSkew": 1, "topologyKey": ZONE, "labelSelector": DATABASES}
+PORT = {"containers": [{**container(), "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+PREFERS_APART = {
+    "podAntiAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 10, "podAffinityTerm": {"labelSelector": DATABASES, "topologyKey": ZONE}}
+        ]
+    }
+}
+
+
+def requesting(**requests: str) -> Mapping[str, Any]:
+    return {"containers": [container(**requests)]}
+
+
+def only(plugin: str, **fields: Any) -> BerthConfiguration:
+    """A profile with this plugin alone."""
+    definition = {"plugins": {"enabled": [{"name": plugin}]}, "scores": "totals", **fields}
+    return BerthConfiguration.model_validate({"profile": "one", "definitions": {"one": definition}})
+
+
+def decided(world: World, name: str) -> tuple[Policy, Pod, Snapshot]:
+    context, pod = world.verbs_cache.current(), read_pod(world.content(name))
+    assert isinstance(context.cluster, Snapshot)
+    assert isinstance(pod, Pod)
+    return context.policy, pod, context.cluster
+
+
+def reasons(world: World, name: str) -> Mapping[str, str]:
+    policy, pod, snapshot = decided(world, name)
+    found = policy.feasibility(pod, NAMES, snapshot)
+    return {name: status.message for name, status in found.rejected.items()}
+
+
+def scores(world: World, name: str) -> list[int]:
+    policy, pod, snapshot = decided(world, name)
+    return policy.scores(pod, NAMES, snapshot)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "announced", "asks", "reason"),
+    [
+        pytest.param(
+            "NodePorts", PORT, PORT, "node(s) didn't have free ports for the requested pod ports", id="NodePorts"
+        ),
+        pytest.param(
+            "NodeResourcesFit", requesting(cpu="3"), requesting(cpu="2"), "Insufficient cpu", id="NodeResourcesFit"
+        ),
+        pytest.param(
+            "PodTopologySpread",
+            {},
+            {"topologySpreadConstraints": [{**OVER_ZONES, "whenUnsatisfiable": "DoNotSchedule"}]},
+            "node(s) didn't match pod topology spread constraints",
+            id="PodTopologySpread",
+        ),
+        pytest.param("InterPodAffinity", {}, {"affinity": APART}, ANTI_AFFINITY, id="InterPodAffinity"),
+        pytest.param(
+            "InterPodAffinity",
+            {"affinity": APART},
+            {},
+            "node(s) didn't satisfy existing pods anti-affinity rules",
+            id="InterPodAffinity of the announced pod",
+        ),
+    ],
+)
+def test_filter_of_each_plugin_sees_an_announced_pod(
+    plugin: str, announced: Mapping[str, Any], asks: Mapping[str, Any], reason: str
+) -> None:
+    world = World(only(plugin))
+    world.specs = {"p": announced, "q": asks}
+    assert reasons(world, "q") == {}
+    world.bind("p")
+    assert reasons(world, "q") == {"node-a": reason}
+    assert world.bind("q") == BindResult(BindOutcome.REJECTED, reason)
+    assert world.bind("q", on="node-b").outcome is BindOutcome.BOUND
+
+
+@pytest.mark.parametrize(
+    ("plugin", "announced", "asks", "best"),
+    [
+        pytest.param(
+            "NodeResourcesFit",
+            requesting(cpu="2"),
+            requesting(cpu="1", memory="1Gi"),
+            "node-b",
+            id="NodeResourcesFit: away from it",
+        ),
+        pytest.param(
+            "NodeResourcesBalancedAllocation",
+            requesting(cpu="2"),
+            requesting(memory="4Gi"),
+            "node-a",
+            id="NodeResourcesBalancedAllocation: memory beside its cpu",
+        ),
+        pytest.param(
+            "PodTopologySpread",
+            {},
+            {"topologySpreadConstraints": [{**OVER_ZONES, "whenUnsatisfiable": "ScheduleAnyway"}]},
+            "node-b",
+            id="PodTopologySpread: another zone",
+        ),
+        pytest.param(
+            "InterPodAffinity", {}, {"affinity": PREFERS_APART}, "node-b", id="InterPodAffinity: away from it"
+        ),
+        pytest.param(
+            "InterPodAffinity",
+            {"affinity": PREFERS_APART},
+            {},
+            "node-b",
+            id="InterPodAffinity: away from it, as the announced pod prefers",
+        ),
+    ],
+)
+def test_score_of_each_plugin_sees_an_announced_pod(
+    plugin: str, announced: Mapping[str, Any], asks: Mapping[str, Any], best: str
+) -> None:
+    world = World(only(plugin))
+    world.specs = {"p": announced, "q": asks}
+    before = scores(world, "q")
+    assert before[0] == before[1]
+    world.bind("p")
+    after = dict(zip(NAMES, scores(world, "q"), strict=True))
+    assert after.pop(best) > max(after.values())
+    assert world.bind("q").outcome is BindOutcome.BOUND  # no filter rejects the node
+
+
+SOFT_RULE = """
+from berth.scheduling.framework import ScorePlugin
+
+class PrefersToBeAlone(ScorePlugin):
+    def score(self, pod, node):
+        return 0 if any(other.labels.get("app") == pod.labels.get("app") for other in node.pods) else 100
+"""
+
+
+def test_custom_scoring_plugin_sees_an_announced_pod(tmp_path: Path) -> None:
+    """Its profile has no filter, and no plugin that looks at all nodes."""
+    (tmp_path / "berth_plugins").mkdir()
+    (tmp_path / "berth_plugins" / "soft.py").write_text(SOFT_RULE)
+    with installed_plugins(tmp_path):
+        world = World(only("berth_plugins.soft:PrefersToBeAlone"))
+        assert scores(world, "q") == [100, 100]
+        world.bind("p")
+        assert scores(world, "q") == [0, 100]
+        policy, pod, snapshot = decided(world, "q")
+        assert policy.best(pod, NAMES, snapshot).feasible == ["node-b"]
+        by_plugin = policy.scores_by_plugin(pod, NAMES, snapshot)
+        assert {node: sum(found.values()) for node, found in by_plugin.items()} == {"node-a": 0, "node-b": 100}
+
+
+def test_verbs_in_the_same_process_see_a_pod_before_its_announcement() -> None:
+    world = World(only("InterPodAffinity"))
+    p, q = read_pod(world.content("p")), read_pod(world.content("q"))
+    assert isinstance(p, Pod)
+    assert isinstance(q, Pod)
+    world.verbs_cache.asked_about(p)
+    world.verbs_cache.asked_about(q)
+    with world.begun.begun(Binding("default", "p", p.uid, "node-a")):
+        assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
+        # Bind judges by what is announced: otherwise two binds at once would reject each other.
+        with world.begun.begun(Binding("default", "q", q.uid, "node-a")):
+            assert world.bind("q").outcome is BindOutcome.BOUND
+    assert reasons(world, "p") == {"node-a": ANTI_AFFINITY}
+
+
+def test_pod_does_not_see_its_own_announcement() -> None:
+    world = World(only("NodeResourcesFit"))
+    world.specs = {"p": requesting(cpu="3")}
+    before = scores(world, "p")
+    world.bind("p")
+    assert (scores(world, "p"), reasons(world, "p")) == (before, {})
+
+
+@pytest.mark.parametrize(
+    ("namespace", "spec"),
+    [
+        pytest.param("default", {"schedulerName": "batch"}, id="a scheduler with a profile without rules about pods"),
+        pytest.param("kube-system", {}, id="an exempt pod"),
+    ],
+)
+def test_pod_without_rules_is_announced_for_the_rules_of_other_pods(namespace: str, spec: Mapping[str, Any]) -> None:
+    """Rules of other profiles may depend on it."""
+    configuration = {"profile": "full", "profiles": {"batch": "label-priority"}}
+    world = World(BerthConfiguration.model_validate(configuration))
+    terms = {"labelSelector": DATABASES, "topologyKey": ZONE, "namespaceSelector": {}}
+    required = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [terms]}}
+    world.specs = {"p": spec, "q": {"affinity": required}}
+    assert world.bind("p", namespace=namespace).outcome is BindOutcome.BOUND
+    assert world.announced() == [(1, "p", False)]
+    assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
+    assert world.bind("q") == BindResult(BindOutcome.REJECTED, ANTI_AFFINITY)

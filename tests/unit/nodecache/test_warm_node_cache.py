@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -12,15 +13,19 @@ import pytest
 from berth.extender import preempt
 from berth.extender.deadline import Deadline
 from berth.extender.ports import CacheUnavailable
+from berth.nodecache.feed.head import Observation, Pointer, Position, PublishedVersion, in_every_part
 from berth.nodecache.feed.reader import DEADLINE_PASSED
 from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.warm_node_cache import CLOCKS_DIFFER, NO_NEWS, NOT_RUNNING, StalenessReason
 from berth.scheduling.configuration.document import BerthConfiguration, WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
 from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs
+from tests.unit.lease.clocks import EnvironmentClock
 
 OUTAGE = "node cache table berth-cache: the table is throttled (ThrottlingException)"
 
@@ -277,3 +282,113 @@ def test_preempt_loads_victims_for_any_policy() -> None:
     snapshot = verbs.cache.current(reads=preempt.READS).cluster
     assert isinstance(snapshot, Snapshot)
     assert [pod.name for pod in snapshot.nodes["n1"].pods] == ["running"]
+
+
+# The reason for data that is too old names its cause.
+
+MAX_STALENESS = 60.0
+
+
+def pointer_at(heartbeat: float, observed_at: float) -> Pointer:
+    observation = Observation("cluster", {"nodes": Position("1", observed_at, observed_at)})
+    return Pointer(1, 1, in_every_part(PublishedVersion(1, 1)), None, 0, 0, observation, heartbeat, "0.1.0")
+
+
+@pytest.mark.parametrize(
+    ("heartbeat_age", "cause"),
+    [
+        pytest.param(1.0, NO_NEWS, id="a watcher that published a second ago"),
+        pytest.param(-1.0, NO_NEWS, id="a watcher whose clock is a second ahead"),
+        pytest.param(-300.0, CLOCKS_DIFFER, id="a publication from the future"),
+        pytest.param(300.0, NOT_RUNNING, id="an old publication"),
+    ],
+)
+def test_reason_names_the_cause_by_heartbeat_age(heartbeat_age: float, cause: str) -> None:
+    clock = EnvironmentClock()
+    now = clock.wall()
+    pointer = pointer_at(now - heartbeat_age, now - 1000)
+    assert StalenessReason(clock).reason(pointer, MAX_STALENESS).endswith(f"(60 s); {cause}")
+
+
+def test_new_heartbeat_with_an_old_time_means_that_clocks_differ() -> None:
+    """The clock of this process is 1,000 s ahead of the watcher's."""
+    clock = EnvironmentClock()
+    staleness = StalenessReason(clock)
+    pointer = pointer_at(clock.wall() - 1000, clock.wall() - 1000)
+    staleness.note(pointer)
+    assert staleness.reason(pointer, MAX_STALENESS).endswith(NOT_RUNNING)
+    clock.advance(2)
+    published = replace(pointer, heartbeat=pointer.heartbeat + 2)
+    staleness.note(published)
+    assert staleness.reason(published, MAX_STALENESS).endswith(CLOCKS_DIFFER)
+    clock.advance(60)
+    assert staleness.reason(published, MAX_STALENESS).endswith(NOT_RUNNING)
+
+
+def test_new_heartbeat_after_a_long_pause_does_not_mean_that_clocks_differ() -> None:
+    clock = EnvironmentClock()
+    staleness = StalenessReason(clock)
+    pointer = pointer_at(clock.wall() - 1000, clock.wall() - 1000)
+    staleness.note(pointer)
+    clock.advance(3600)
+    published = replace(pointer, heartbeat=pointer.heartbeat + 2)
+    staleness.note(published)
+    assert staleness.reason(published, MAX_STALENESS).endswith(NOT_RUNNING)
+
+
+# Warm-up events: what they load for the next call, and with which reads.
+
+INTERVAL = BerthConfiguration.model_validate({"nodeCache": {"minHeadReadInterval": 2}})
+COUNTS = BerthConfiguration.model_validate({"managedResources": [{"name": "example.com/slot"}]})
+
+
+def test_warm_up_loads_new_data() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    assert verbs.cache.catch_up() == 1
+    verbs.cluster.publish_nodes([labelled("n1", "20")])
+    assert verbs.cache.catch_up() == 2
+    verbs.table.calls.clear()
+    verbs.cache.current()
+    assert verbs.table.calls == ["head"]
+
+
+def test_warm_up_reads_the_head_with_eventual_consistency() -> None:
+    """A warm-up has no caller, and the next call reads again."""
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.cache.current()
+    verbs.table.calls.clear()
+    verbs.cache.catch_up()
+    assert verbs.table.calls == ["head_eventually"]
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        pytest.param(INTERVAL, id="a call within the interval uses what was read"),
+        pytest.param(COUNTS, id="reservations are read before the head"),
+    ],
+)
+def test_warm_up_reads_the_latest_head_if_an_older_one_could_be_harmful(configuration: BerthConfiguration) -> None:
+    verbs = Verbs([labelled("n1", "10")], configuration=configuration, ledger=InMemoryLedgerTable())
+    verbs.cache.current()
+    verbs.table.calls.clear()
+    verbs.clock.advance(2.1)
+    verbs.cache.catch_up()
+    assert verbs.table.calls == ["head"]
+
+
+def test_first_warm_up_of_an_environment_reads_the_latest_head() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.cache.catch_up()
+    assert verbs.table.calls.count("head") == 1
+    assert "head_eventually" not in verbs.table.calls
+
+
+def test_warm_up_reads_the_latest_head_if_the_configuration_changed() -> None:
+    """The one that it found may be an earlier one."""
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.cache.current()
+    verbs.store.apply('{"profile": "resource-segregation"}')
+    verbs.table.calls.clear()
+    verbs.cache.catch_up()
+    assert verbs.table.calls == ["head_eventually", "head"]

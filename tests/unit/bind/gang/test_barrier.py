@@ -103,16 +103,6 @@ def test_binds_each_additional_member_individually() -> None:
     assert world.outcomes == {BindOutcome.BOUND: 5}
 
 
-def test_binds_the_replacement_of_a_finished_member() -> None:
-    members = gang_of(4)
-    world = GangWorld(members)
-    world.run(10.0)
-    world.replace(members[0])
-    world.schedule(world.members["train-0"])
-    world.world.run(30.0)
-    assert world.bound() == set(world.members)
-
-
 def test_waits_for_all_members_if_the_gang_was_recreated() -> None:
     members = gang_of(4)
     world = GangWorld(members)

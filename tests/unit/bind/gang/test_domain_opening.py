@@ -27,18 +27,6 @@ from tests.simulation.reservations.binds import LICENCE
 
 
 class TestTwoGangs:
-    def test_places_gangs_one_by_one_if_there_is_room_for_one(self) -> None:
-        first, second = gang_of(6), gang_of(6, name="other")
-        world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair], licences=1)
-        world.run(60.0)
-        assert sorted(map(len, (world.bound("train"), world.bound("other")))) == [0, 6]
-
-    def test_places_both_gangs_if_there_is_room(self) -> None:
-        first, second = gang_of(6), gang_of(6, name="other")
-        world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair])
-        world.run(60.0)
-        assert world.bound("train") | world.bound("other") == set(world.members)
-
     def test_places_the_gang_of_higher_priority_first(self) -> None:
         *first, last = gang_of(4)
         urgent = gang_of(4, name="urgent", priority=10)

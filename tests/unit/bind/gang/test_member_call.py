@@ -22,13 +22,6 @@ T = TypeVar("T")
 
 
 class TestTwoPhases:
-    def test_binds_all_members_of_120_nodes(self) -> None:
-        world = GangWorld(gang_of(120))
-        world.run()
-        assert world.bound() == set(world.members)
-        assert world.outcomes == {BindOutcome.BOUND: 120}
-        assert "PutItem committed" in world.wire.calls
-
     def test_does_not_reserve_resources_if_the_last_node_has_too_little(self) -> None:
         members = gang_of(120)
         world = GangWorld([*members[:-1], replace(members[-1], requests={LICENCE: "2"})])

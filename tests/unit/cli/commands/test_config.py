@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,15 +14,20 @@ from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth_cli.configuration import trial
 from berth_cli.configuration.apply import effect_delay
 from berth_cli.main import main
 from berth_cli.sources import stack as stacks
 from berth_cli.sources.stack import DeployedStack
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_with
-from tests.builders.tables import create_cache_table
+from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.conftest import PROJECT
 from tests.fakes.api_server import verified_kubernetes
+
+pytestmark = pytest.mark.usefixtures("pauses")
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
@@ -175,3 +182,191 @@ def test_dry_run_and_refusal_do_not_wait(pauses: list[float]) -> None:
         done = CliRunner().invoke(main, ["config", "apply", "-", "--cache-table", "absent"], input=document)
         assert done.exit_code == 1
     assert pauses == []
+
+
+# `berth config apply`: change the configuration of a running stack.
+
+COUNTS = "managedResources: [{name: example.com/slot}]\n"
+COUNTS_NOTHING = "profile: full\n"
+OWN_CACHE, OWN_LEDGER = "apply-cache", "apply-ledger"
+
+
+@pytest.fixture
+def counting(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
+    """A cache table and a ledger that counts; no document is applied yet."""
+    create_cache_table(dynamodb, OWN_CACHE)
+    create_ledger_table(dynamodb, OWN_LEDGER)
+    DynamoDBLedgerTable(dynamodb, OWN_LEDGER).put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
+    yield DynamoDBConfigurationStore(dynamodb, OWN_CACHE, OWN_LEDGER)
+    for name in (OWN_CACHE, OWN_LEDGER):
+        dynamodb.delete_table(TableName=name)
+
+
+def apply_to_both(document: str, *options: str) -> Result:
+    tables = ("--cache-table", OWN_CACHE, "--ledger-table", OWN_LEDGER)
+    return CliRunner().invoke(main, ["config", "apply", "-", *tables, *options], input=document)
+
+
+def test_apply_refuses_to_stop_counting_by_accident(counting: DynamoDBConfigurationStore) -> None:
+    first = apply_to_both(COUNTS)
+    assert first.exit_code == 0
+    assert first.stdout.startswith(f"standard input is applied to {OWN_CACHE}: profile label-priority, hash ")
+    in_force = counting.read()
+    done = apply_to_both(COUNTS_NOTHING)
+    assert done.exit_code == 1
+    assert "the document counts nothing, but the ledger counts resources" in done.stderr
+    assert counting.read() == in_force
+
+
+def test_counting_stays_stopped_until_a_document_counts_again(counting: DynamoDBConfigurationStore) -> None:
+    assert apply_to_both(COUNTS_NOTHING, "--stop-counting").exit_code == 0
+    assert counting.counting_is_stopped()
+    assert apply_to_both("profile: label-priority\n").exit_code == 0
+    assert counting.counting_is_stopped()
+    assert apply_to_both(COUNTS).exit_code == 0
+    assert not counting.counting_is_stopped()
+    assert apply_to_both(COUNTS_NOTHING).exit_code == 1
+
+
+def test_apply_requests_a_rebuild_if_counting_was_stopped(
+    counting: DynamoDBConfigurationStore, dynamodb: DynamoDBClient
+) -> None:
+    ledger = DynamoDBLedgerTable(dynamodb, OWN_LEDGER)
+    apply_to_both(COUNTS)
+    before = ledger.marker()
+    assert before is not None
+    assert before.state is MarkerState.READY
+    apply_to_both(COUNTS_NOTHING, "--stop-counting")
+    assert ledger.marker() == before
+    assert "requested a rebuild" in apply_to_both(COUNTS).stdout
+    after = ledger.marker()
+    assert after is not None
+    assert (after.state, after.epoch) == (MarkerState.REBUILDING, before.epoch)
+
+
+def test_apply_rejects_stop_counting_for_a_document_that_counts(counting: DynamoDBConfigurationStore) -> None:
+    done = apply_to_both(COUNTS, "--stop-counting")
+    assert done.exit_code == 1
+    assert "standard input counts resources" in done.stderr
+    assert counting.read() is None
+
+
+# `berth config show`, `history`, `diff` and `rollback`, and a trial before `apply`.
+
+VERSIONS_TABLE = "config-versions"
+FULL, SEGREGATION = "profile: full\n", "profile: resource-segregation\n"
+
+
+@pytest.fixture
+def store(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
+    create_cache_table(dynamodb, VERSIONS_TABLE)
+    yield DynamoDBConfigurationStore(dynamodb, VERSIONS_TABLE)
+    dynamodb.delete_table(TableName=VERSIONS_TABLE)
+
+
+def apply_document(document: str) -> None:
+    done = run("apply", "-", "--cache-table", VERSIONS_TABLE, stdin=document)
+    assert done.exit_code == 0, done.stderr
+
+
+@pytest.mark.usefixtures("store")
+def test_show_prints_document_in_force_and_earlier_documents() -> None:
+    apply_document(FULL)
+    apply_document(SEGREGATION)
+    assert run("show", "--cache-table", VERSIONS_TABLE).stdout == SEGREGATION
+    assert run("show", "--cache-table", VERSIONS_TABLE, "--version", "1").stdout == FULL
+    assert json.loads(run("show", "--cache-table", VERSIONS_TABLE, "-o", "json").stdout) == {
+        "profile": "resource-segregation"
+    }
+
+
+@pytest.mark.usefixtures("store")
+def test_history_lists_versions_newest_first() -> None:
+    assert run("history", "--cache-table", VERSIONS_TABLE).stdout.startswith("no configuration was applied")
+    apply_document(FULL)
+    apply_document(SEGREGATION)
+    lines = [line.split() for line in run("history", "--cache-table", VERSIONS_TABLE).stdout.splitlines()]
+    assert [(line[0], *line[3:]) for line in lines] == [
+        ("VERSION", "PROFILE", "PLUGINS", "NOTE"),
+        ("2", "resource-segregation", "-", "in", "force"),
+        ("1", "full", "-"),
+    ]
+    rows = json.loads(run("history", "--cache-table", VERSIONS_TABLE, "-o", "json").stdout)
+    assert [(row["version"], row["inForce"]) for row in rows] == [(2, True), (1, False)]
+
+
+def test_rollback_applies_the_previous_document_as_a_new_version(store: DynamoDBConfigurationStore) -> None:
+    apply_document(FULL)
+    apply_document(SEGREGATION)
+    done = run("rollback", "--cache-table", VERSIONS_TABLE)
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"version 1 is applied to {VERSIONS_TABLE}: profile full")
+    assert store.read() == '{"profile":"full"}'
+    assert [(each.version, each.note) for each in store.history()] == [(3, "rollback to version 1"), (2, ""), (1, "")]
+    done = run("rollback", "--cache-table", VERSIONS_TABLE, "--to", "2")
+    assert done.stdout.startswith(f"version 2 is applied to {VERSIONS_TABLE}: profile resource-segregation")
+    assert store.read() == '{"profile":"resource-segregation"}'
+
+
+class Functions:
+    """The functions of a stack, which answer a trial with these reports. Its parameter Profile is `full`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **reports: Mapping[str, object]) -> None:
+        stack = DeployedStack("berth", None, {"Profile": "full"}, {"CacheTableName": VERSIONS_TABLE})
+        monkeypatch.setattr(stacks, "describe", lambda name, region=None: stack)
+        answers = {verb: {"body": json.dumps({"berthVersion": "x", **report})} for verb, report in reports.items()}
+        functions: Any = {verb: lambda event, answer=answer: answer for verb, answer in answers.items()}
+        monkeypatch.setattr(trial, "deployed_functions", lambda stack: functions)
+
+
+JUDGED = {"error": "", "judged": 2, "pending": 1, "nodes": 3, "changes": []}
+
+
+@pytest.mark.parametrize(
+    "arguments", [pytest.param([], id="the only version before"), pytest.param(["--to", "0"], id="by its number")]
+)
+def test_rollback_of_the_first_document_applies_the_deployed_configuration(
+    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    Functions(monkeypatch, filter=JUDGED)
+    apply_document(SEGREGATION)
+    done = run("rollback", "--stack", "berth", *arguments)
+    assert (done.exit_code, store.read()) == (0, '{"profile":"full"}')
+    assert f"version 0 is applied to {VERSIONS_TABLE}: profile full" in done.stdout
+    assert store.history()[0].note == "rollback to version 0"
+
+
+@pytest.mark.usefixtures("store")
+def test_history_and_show_include_the_deployed_configuration_of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    Functions(monkeypatch, filter=JUDGED)
+    rows = json.loads(run("history", "--stack", "berth", "-o", "json").stdout)
+    assert [(row["version"], row["appliedAt"], row["profile"], row["inForce"]) for row in rows] == [
+        (0, "deployed", "full", True)
+    ]
+    assert run("show", "--version", "0", "--stack", "berth").stdout == FULL
+    apply_document(SEGREGATION)
+    rows = json.loads(run("history", "--stack", "berth", "-o", "json").stdout)
+    assert [(row["version"], row["inForce"]) for row in rows] == [(1, True), (0, False)]
+
+
+def test_apply_refuses_unloadable_document(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    Functions(monkeypatch, filter=JUDGED, bind={"error": "no module berth_plugins.team"})
+    done = run("apply", "-", "--stack", "berth", stdin=FULL)
+    assert done.exit_code == 1
+    assert "standard input is not applied: bind: no module berth_plugins.team" in done.stderr
+    assert store.read() is None
+    assert store.history() == ()
+    assert run("apply", "-", "--stack", "berth", "--skip-trial", stdin=FULL).exit_code == 0
+    assert store.read() == '{"profile":"full"}'
+
+
+def test_dry_run_does_not_apply_document(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    Functions(monkeypatch, filter=JUDGED)
+    done = run("apply", "-", "--stack", "berth", "--dry-run", stdin=FULL)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[1:] == [
+        "2 recent pods (1 pending) on 3 nodes: none would be evaluated differently",
+        "standard input is not applied: --dry-run",
+    ]
+    assert store.read() is None
+    assert run("apply", "-", "--cache-table", VERSIONS_TABLE, "--dry-run", stdin=FULL).exit_code == 2

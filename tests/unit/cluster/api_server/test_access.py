@@ -26,7 +26,7 @@ from berth.cluster.api_server.client import (
     CredentialsUnavailable,
 )
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from tests.builders.certificates import self_signed
+from tests.builders.certificates import self_signed, server_tls
 from tests.fakes.api_server import kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server
@@ -183,9 +183,7 @@ def test_time_limit_covers_both_attempts(server: DrivenApiServer, pool: ThreadPo
 
 
 def test_replaces_connections_when_the_client_certificate_is_renewed(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
-    certificate, key = self_signed(tmp_path, "server")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context, certificate = server_tls(tmp_path)
     context.verify_mode = ssl.CERT_OPTIONAL
     clients = [self_signed(tmp_path, name) for name in ("old", "new")]
     for file, _ in clients:
@@ -285,8 +283,7 @@ def user(tmp_path: Path) -> Texts:
 @pytest.fixture
 def host(tmp_path: Path, user: Texts) -> Iterator[str]:
     """Yield the address of a server that accepts only this user."""
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(*self_signed(tmp_path, "server"))
+    tls, _ = server_tls(tmp_path)
     tls.verify_mode = ssl.CERT_REQUIRED
     tls.load_verify_locations(cadata=user.certificate)
     with kubernetes_on_loopback(tls) as kubernetes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from botocore.exceptions import ClientError, CredentialRetrievalError
 
 from berth.cluster.api_server.access import Access, EksSettings, authorization, from_eks, regional_host
 from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable, CredentialsUnavailable
-from tests.builders.certificates import self_signed
+from tests.builders.certificates import self_signed, server_tls
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, driven_api_server
 
@@ -188,9 +187,7 @@ def test_reports_cause_and_does_not_send_a_request_without_credentials(
 
 
 def test_creates_new_token_if_the_cluster_rejects_the_old_one(clock: HandDrivenClock, tmp_path: Path) -> None:
-    certificate, key = self_signed(tmp_path, "cluster")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context, certificate = server_tls(tmp_path)
     with driven_api_server(context) as server, ThreadPoolExecutor(1) as pool:
         cluster = settings(
             endpoint=server.host, certificate_authority_data=base64.b64encode(certificate.read_bytes()).decode()
@@ -208,9 +205,7 @@ def test_creates_new_token_if_the_cluster_rejects_the_old_one(clock: HandDrivenC
 
 
 def test_rejects_server_certified_by_another_authority(tmp_path: Path) -> None:
-    server_files, other = self_signed(tmp_path, "server"), self_signed(tmp_path, "other")[0]
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*server_files)
+    (context, _), (other, _) = server_tls(tmp_path), self_signed(tmp_path, "other")
     with driven_api_server(context) as server:
         cluster = settings(
             endpoint=server.host, certificate_authority_data=base64.b64encode(other.read_bytes()).decode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -12,7 +11,7 @@ import pytest
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import MAX_IDLE_SECONDS, ApiServer, ApiServerUnreachable
-from tests.builders.certificates import self_signed
+from tests.builders.certificates import server_tls
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
 
@@ -155,8 +154,7 @@ def test_returns_redirect_without_following_it(kubernetes: KubernetesOnLoopback)
 
 
 def test_names_remedy_if_the_certificate_is_not_trusted(tmp_path: Path) -> None:
-    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server_side.load_cert_chain(*self_signed(tmp_path, "untrusted"))
+    server_side, _ = server_tls(tmp_path)
     with kubernetes_on_loopback(server_side) as kubernetes:
         with pytest.raises(ApiServerUnreachable) as caught:
             get(api_of(kubernetes.host))
@@ -173,8 +171,6 @@ def test_reports_a_server_without_tls(kubernetes: KubernetesOnLoopback) -> None:
 
 
 def test_trusts_certificate_of_configured_authority(tmp_path: Path) -> None:
-    certificate, key = self_signed(tmp_path, "trusted")
-    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server_side.load_cert_chain(certificate, key)
+    server_side, certificate = server_tls(tmp_path)
     with kubernetes_on_loopback(server_side) as kubernetes:
         assert get(api_of(kubernetes.host, ssl_ca_cert=str(certificate))) == 200

@@ -58,7 +58,7 @@ def published(dump: DumpCluster) -> Snapshot:
 
 def edit(path: Path, text: str) -> None:
     """Change the file and, as a clock that runs on would, its time."""
-    before = path.stat().st_mtime_ns
+    before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text(text)
     os.utime(path, ns=(before + 1_000, before + 1_000))
 
@@ -213,10 +213,7 @@ class Dumped:
         self.watch: ClusterWatch = self.cluster.watch({})
 
     def write(self, items: str) -> None:
-        """Change the file and, as a clock that runs on would, its time."""
-        before = self.path.stat().st_mtime_ns if self.path.exists() else 0
-        self.path.write_text(f"kind: List\nitems:\n{items}")
-        os.utime(self.path, ns=(before + 1_000, before + 1_000))
+        edit(self.path, f"kind: List\nitems:\n{items}")
 
     def take(self) -> list[Event]:
         return [received.event for received in self.watch.take(0)]

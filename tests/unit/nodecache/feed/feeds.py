@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -13,7 +13,7 @@ from berth.lease.lock import Fence, Lease, LeaseSpec, Written
 from berth.nodecache.feed.changes import Change, Key, Object, pack, part_of
 from berth.nodecache.feed.head import Head, Observation, Pointer, Position, PublishedVersion
 from berth.nodecache.feed.reader import NodeCacheReader
-from berth.nodecache.feed.table import LogItem, LogWrite, StaleFence, TableUnavailable
+from berth.nodecache.feed.table import LogItem, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import RETENTION, Leadership, Retention, Writer
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth_cli.server.store.cache_table import InMemoryCacheTable
@@ -81,20 +81,8 @@ class FailingTable(CountingCacheTable):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._store = store
         self.faults: dict[str, list[str]] = {}
         self._late: list[Callable[[], object]] = []
-
-    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        return self._fail("put_log", lambda: self._store.put_log(uid, item, nonce, expires_at))
-
-    def put_chunks(
-        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
-    ) -> None:
-        self._fail("put_chunks", lambda: self._store.put_chunks(snapshot_id, chunks, expires_at, wait))
-
-    def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        self._fail("publish", lambda: self._store.publish(pointer, fence, renew_time, nonce))
 
     def arrive(self) -> None:
         """Late requests arrive. No caller waits for their result."""
@@ -103,7 +91,7 @@ class FailingTable(CountingCacheTable):
             with suppress(StaleFence):
                 call()
 
-    def _fail(self, method: str, call: Callable[[], T]) -> T:
+    def _carry(self, method: str, call: Callable[[], T]) -> T:
         self._called(method)
         fault = self.faults.get(method) or [""]
         match fault.pop(0):

@@ -14,8 +14,10 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import Proposal
+from berth_cli.placement.scheduler.preemption import Ineligible
 from tests.builders.nodes import PRIORITY, node_with
-from tests.unit.scheduling.preemption.preempting import NODE, app, placed, read, snapshot, urgent
+from tests.builders.pods import pod_with
+from tests.unit.scheduling.preemption.preempting import NODE, app, placed, preempt, read, snapshot, urgent
 
 Object = dict[str, Any]
 
@@ -203,3 +205,182 @@ def test_assumes_the_highest_priority_for_an_unknown_victim(proposed: list[str],
     )
     assert [victim.uid.removeprefix("uid-") for victim in found.victims["n"].pods] == proposed
     assert [victim.priority for victim in found.victims["n"].pods] == priorities
+
+
+# Whether a pod has only to wait for its victims (fact 15a).
+
+POLICY = BerthConfiguration.model_validate({"profile": "full"}).policy()
+NOMINATED: Object = {"status": {"nominatedNodeName": "n"}}
+
+
+def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionByScheduler", **fields: Any) -> Object:
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": reason}
+    return placed("leaving", priority, cpu, conditions=[condition], **{"terminating": True, **fields})
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "wanted"),
+    [
+        pytest.param(urgent(**NOMINATED), [NODE, leaving()], {"n"}, id="it fits once its victims have terminated"),
+        pytest.param(urgent(), [NODE, leaving()], set(), id="it is not nominated"),
+        pytest.param(urgent(**NOMINATED), [NODE, placed("a", cpu="4")], {"n"}, id="cache shows no terminating victims"),
+        pytest.param(urgent(**NOMINATED), [NODE, leaving(reason="EvictionByEvictionAPI")], {"n"}, id="by another"),
+        pytest.param(urgent(**NOMINATED), [NODE, placed("a", 100, "4")], set(), id="pod on node cannot be its victim"),
+        pytest.param(urgent(**NOMINATED), [node_with("n", unschedulable=True)], set(), id="the node is empty"),
+        pytest.param(urgent(**NOMINATED), [NODE, leaving(priority=100)], set(), id="victim of another pod terminates"),
+        pytest.param(
+            urgent(**NOMINATED),
+            [NODE, leaving("2"), placed("a", 100, cpu="2")],
+            set(),
+            id="it will not fit after its victims have terminated",
+        ),
+        pytest.param(
+            urgent("2", **NOMINATED),
+            [NODE, leaving("2"), placed("a", 100, "2")],
+            {"n"},
+            id="it will fit after one victim has terminated",
+        ),
+        pytest.param(
+            urgent("2", **NOMINATED),
+            [
+                NODE,
+                leaving("4"),
+                pod_with("other", priority=100, requests={"cpu": "3"}, status={"nominatedNodeName": "n"}),
+            ],
+            set(),
+            id="another pod waits for the room",
+        ),
+        pytest.param(
+            urgent(**NOMINATED),
+            [node_with("n", unschedulable=True), leaving()],
+            set(),
+            id="another filter also rejects the node",
+        ),
+        pytest.param(
+            urgent(**NOMINATED),
+            [NODE, leaving(), node_with("m"), placed("b", cpu="4", node="m")],
+            {"n"},
+            id="other nodes stay unresolvable",
+        ),
+    ],
+)
+def test_nominated_node_of_terminating_victims_resolves(pod: Object, objects: list[Object], wanted: set[str]) -> None:
+    cluster, asking = snapshot(*objects), read(pod)
+    rejected = POLICY.feasibility(asking, list(cluster.nodes), cluster).rejected
+    assert rejected.keys() == cluster.nodes.keys()
+    assert POLICY.resolvable(asking, rejected, cluster) == wanted
+
+
+@pytest.mark.parametrize("labels", [pytest.param({}, id="missing"), pytest.param({PRIORITY: "x"}, id="not an integer")])
+def test_node_without_label_stays_unresolvable(labels: dict[str, str]) -> None:
+    by_label, asking, cluster = (
+        BerthConfiguration().policy(),
+        read(urgent(**NOMINATED)),
+        snapshot(node_with("n", labels), leaving()),
+    )
+    rejected = by_label.feasibility(asking, ["n"], cluster).rejected
+    assert list(rejected) == ["n"]
+    assert by_label.resolvable(asking, rejected, cluster) == set()
+
+
+def test_unknown_node_is_unresolvable() -> None:
+    cluster, asking = snapshot(leaving(node="gone")), read(urgent(status={"nominatedNodeName": "gone"}))
+    rejected = POLICY.feasibility(asking, ["gone"], cluster).rejected
+    assert (list(rejected), POLICY.resolvable(asking, rejected, cluster)) == (["gone"], set())
+
+
+# Which pods may preempt (fact 33).
+
+PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+V = placed("v", cpu="2")
+"""Who has to go in any case."""
+
+
+def preemptor(**fields: Any) -> Object:
+    return urgent("3", **fields)
+
+
+def terminating_pod(priority: int | None = 0, *conditions: Object, terminating: bool = True, node: str = "n") -> Object:
+    found = conditions or (PREEMPTED,)
+    return placed("leaving", priority, terminating=terminating, conditions=found, node=node)
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "wanted"),
+    [
+        pytest.param(preemptor(), [NODE, V], None, id="a pod may preempt"),
+        pytest.param(
+            preemptor(preemptionPolicy="PreemptLowerPriority"), [NODE, V], None, id="preemptionPolicy allows it"
+        ),
+        pytest.param(
+            preemptor(preemptionPolicy="Never"), [NODE, V], Ineligible.NEVER, id="preemptionPolicy forbids it"
+        ),
+        pytest.param(
+            preemptor(**NOMINATED), [NODE, V, terminating_pod()], Ineligible.WAITING, id="its victims still terminate"
+        ),
+        pytest.param(preemptor(), [NODE, V, terminating_pod()], None, id="victims of another pod terminate"),
+        pytest.param(
+            preemptor(**NOMINATED), [NODE, V, terminating_pod(100)], None, id="terminating of the same priority"
+        ),
+        pytest.param(
+            preemptor(priority=1, **NOMINATED),
+            [NODE, V, terminating_pod(None)],
+            Ineligible.WAITING,
+            id="a victim without a priority has 0",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED), [NODE, V, terminating_pod(terminating=False)], None, id="pod is not terminating"
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, V, terminating_pod(0, {**PREEMPTED, "reason": "EvictionByEvictionAPI"})],
+            None,
+            id="another component deletes the pod",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, V, terminating_pod(0, {**PREEMPTED, "status": "False"})],
+            None,
+            id="the condition is False",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, V, terminating_pod(0, {**PREEMPTED, "reason": "TerminationByKubelet"}, PREEMPTED)],
+            None,
+            id="only the first condition of that type is read",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, V, terminating_pod(0, {"type": "Ready"}, PREEMPTED)],
+            Ineligible.WAITING,
+            id="other types",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [NODE, node_with("m"), V, terminating_pod(node="m"), placed("w", cpu="2", node="m")],
+            None,
+            id="the victim is on another node",
+        ),
+        pytest.param(
+            preemptor(**NOMINATED),
+            [node_with("n", unschedulable=True), node_with("m"), terminating_pod(), placed("w", cpu="2", node="m")],
+            None,
+            id="the nominated node is now unresolvable",
+        ),
+        pytest.param(
+            preemptor(status={"nominatedNodeName": "gone"}), [NODE, V, terminating_pod()], None, id="node was deleted"
+        ),
+    ],
+)
+def test_only_an_eligible_pod_preempts(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:
+    found = preempt(pod, *objects)
+    assert found.ineligible is wanted
+    assert bool(found.candidates) is (wanted is None)
+    assert (found.nominated is None) is (wanted is not None)
+
+
+def test_ineligibility_reasons_equal_kube_schedulers_reasons() -> None:
+    assert list(Ineligible) == [
+        "not eligible due to preemptionPolicy=Never.",
+        "not eligible due to a terminating pod on the nominated node.",
+    ]

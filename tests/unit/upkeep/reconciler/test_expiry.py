@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
-from berth.ledger.nodes.ledger import Ledger
 from berth.pods import FoundPod, PodChanged, PodNotFound, PodTouched, ReservedPods, Unanswered
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
-from tests.contract.ledger.ledgers import reserve
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ForwardingPods, ReconcilerHarness
 
@@ -87,30 +84,6 @@ def test_reads_pod_again_if_it_changes_before_the_touch(harness: ReconcilerHarne
     harness.run(leader, EXPIRY + 5)
 
     assert harness.states() == {"a": EntryState.RESERVED}
-
-
-def test_keeps_entry_taken_over_by_a_later_attempt(harness: ReconcilerHarness) -> None:
-    later: list[str] = []
-
-    class TakenOver(ForwardingPods):
-        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:
-            touched = super().touch(pod, resource_version)
-            if not later:
-                later.append("attempt-later")
-                found = harness.ledger().entries[pod.uid]
-                taken = replace(found, attempt="attempt-later", since=harness.clock.now)
-                harness.table.put_open(OpenReservation(pod, NODE, "attempt-later", found.shares, harness.clock.now))
-                assert reserve(Ledger(harness.table), NODE, taken, seen=found).done
-            return touched
-
-    leader = harness.lead(pods=TakenOver(harness.cluster))
-    key = harness.cluster.create_pod("a")
-    harness.reserve(key)
-
-    harness.run(leader, EXPIRY + 5)
-
-    assert harness.ledger().entries[key.uid].attempt == "attempt-later"
-    assert [each.attempt for each in harness.table.open_reservations()] == ["attempt-later"]
 
 
 @pytest.mark.parametrize("owner", ["no attempt", "another attempt"])

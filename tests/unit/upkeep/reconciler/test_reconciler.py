@@ -114,21 +114,6 @@ def test_expires_reservation_written_by_a_clock_that_is_ahead(harness: Reconcile
     assert not harness.states()
 
 
-def test_does_not_write_if_epoch_is_stale(harness: ReconcilerHarness) -> None:
-    deposed = harness.lead(seconds=1)
-    harness.place("a")
-    harness.publish(deposed)  # on its list of things to do; and now it stands still
-    harness.cluster.delete("a")
-    harness.publish()
-    harness.lead(seconds=1)
-
-    harness.run(deposed, 1)
-
-    assert not harness.states()
-    assert deposed.is_deposed
-    assert harness.happened()[-1] is ReservationEventType.OUTRANKED
-
-
 def test_steps_down_and_records_the_later_epoch_if_the_head_was_lost(harness: ReconcilerHarness) -> None:
     before = harness.lead(epoch=40)
     harness.run(before, 1)

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import click
 
+from berth_cli.installation.doctor.checks.cluster import TESTED
 from berth_cli.main import main
 from tests.builders.documents import PAGES, commands
 from tests.conftest import PROJECT
+from tests.scheduler_facts.facts import MEASURED, Facts
+from tools.reference.__main__ import GENERATED, outdated
 
-GENERATED = {"cli.md"}
+PRINTED = {"cli.md"}
 INLINE = re.compile(r"`([^`]+)`")
 COMMAND = re.compile(r"(?:^|[(;&|]) *(?:[\w./-]*/)?(berth|make) +([a-z][^;&|#()>…]*)")
 OF_EVERY_COMMAND = {"--help", "-h", "--version"}
@@ -29,7 +32,7 @@ def lines(page: Path) -> Iterator[str]:
 def documented(program: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the page and the words after the program's name, once for each page."""
     for path in PAGES:
-        if path.name in GENERATED:
+        if path.name in PRINTED:
             continue
         found = [match for line in lines(path) for match in COMMAND.findall(line)]
         for words in dict.fromkeys(rest.strip() for name, rest in found if name == program):
@@ -68,3 +71,48 @@ def test_every_documented_make_target_exists() -> None:
     ]
     assert len(named) > 20
     assert [each for each in named if each[1] not in targets] == []
+
+
+# The install pages contain everything that a deployment needs.
+
+DOCS = PROJECT / "docs"
+INSTALL = sorted((DOCS / "install").glob("*.md"))
+AWS_COMMAND = re.compile(r"(?<![\w./-])aws(?: \\\n)? +([a-z][a-z0-9-]+) +([a-z][a-z0-9-]+)")
+"""Service and operation of a command of the AWS CLI."""
+CLI_ACTIONS = {
+    ("logs", "tail"): "logs:FilterLogEvents",
+    ("cloudformation", "wait"): "cloudformation:DescribeStacks",
+    ("eks", "wait"): "eks:DescribeCluster",
+}
+PREFIXES = {"service-quotas": "servicequotas", "s3api": "s3"}
+
+
+def test_deployer_rights_cover_every_command_of_the_install_pages() -> None:
+    page = (DOCS / "how-to/deployer-rights.md").read_text()
+    policy = (DOCS / "deployer-policy.json").read_text()
+    pages = [*INSTALL, DOCS / "how-to/mutual-tls.md", DOCS / "how-to/watcher-in-the-cluster.md"]
+    actions = {
+        CLI_ACTIONS.get((service, command), f"{PREFIXES.get(service, service)}:{command.title().replace('-', '')}")
+        for path in pages
+        for service, command in AWS_COMMAND.findall(path.read_text().replace("\\\n", " "))
+    }
+    assert "eks:CreateAccessEntry" in actions
+    assert {each for each in actions if f"`{each}`" not in page and f'"{each}"' not in policy} == set()
+
+
+# The files under docs/ that are generated from the code.
+
+
+def test_generated_files_are_up_to_date(tmp_path: Path) -> None:
+    without_demo = {name: generate for name, generate in GENERATED.items() if not name.endswith(".svg")}
+    assert list(outdated(without_demo)) == [], "make reference"
+    (tmp_path / "same.md").write_text("a")
+    (tmp_path / "other.md").write_text("a")
+    written = {"same.md": lambda: "a", "other.md": lambda: "b", "missing.md": lambda: "c"}
+    assert outdated(written, tmp_path) == {"other.md": "b", "missing.md": "c"}
+
+
+def test_every_kubernetes_version_tested_by_doctor_has_measured_facts() -> None:
+    kept = {path.stem: Facts.read(path).kubernetes for path in MEASURED.glob("*.json")}
+    assert sorted(kept) == list(TESTED)
+    assert all(release.startswith(f"v{minor}.") for minor, release in kept.items())
