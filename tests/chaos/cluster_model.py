@@ -104,11 +104,7 @@ def drawn_team(random: Random) -> str:
 def pod(name: str, request: Mapping[str, int], scheduler: str, team: str = "", gang: str = "") -> JsonObject:
     resources = {"requests": {"cpu": "1m"}, "limits": {each: str(amount) for each, amount in request.items()}}
     labels = {TEAM: team} if team else {}
-    term = {
-        "labelSelector": {"matchLabels": labels},
-        "namespaceSelector": {},
-        "topologyKey": "kubernetes.io/hostname",
-    }
+    term = {"labelSelector": {"matchLabels": labels}, "namespaceSelector": {}, "topologyKey": "kubernetes.io/hostname"}
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return {
         "metadata": {

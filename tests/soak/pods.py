@@ -11,16 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from berth.pods import BERTH_SCHEDULERS
 from tests.builders.http_calls import Caller
 from tests.builders.requests import body_of
-from tests.chaos.cluster_model import (
-    GANG_SIZE,
-    LINK,
-    NAMESPACES,
-    SEAT,
-    SLOT,
-    overcommitted,
-    pod,
-    pod_on_account,
-)
+from tests.chaos.cluster_model import GANG_SIZE, LINK, NAMESPACES, SEAT, SLOT, overcommitted, pod, pod_on_account
 from tests.e2e.kubernetes.kubernetes_api import JsonObject
 from tests.fakes.api_server import KubernetesOnLoopback
 

@@ -10,12 +10,7 @@ import pytest
 
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED
 from berth.cluster.watch.lister_watcher import KubernetesListerWatcher, WatchOptions
-from berth.cluster.watch.resources import (
-    NODES,
-    POD_DISRUPTION_BUDGETS,
-    PODS,
-    Resource,
-)
+from berth.cluster.watch.resources import NODES, POD_DISRUPTION_BUDGETS, PODS, Resource
 from berth.nodecache.feed.cluster import ClusterUnavailable, Listed
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, Exchange, driven_api_server
 from tests.unit.cluster.taking import without_managed_fields

@@ -25,10 +25,7 @@ LONGEST_OUTPUT = 4096
 LONGEST_DESCRIPTION_OF_A_TEMPLATE = 1024
 MOST_PARAMETERS, MOST_OUTPUTS, MOST_MAPPINGS, MOST_RESOURCES = 200, 200, 200, 500
 
-CLUSTERS = {
-    "kubeconfig": ("WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn"),
-    "eks": ("EksCluster",),
-}
+CLUSTERS = {"kubeconfig": ("WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn"), "eks": ("EksCluster",)}
 LONGEST_PARTITION = "aws-iso-f"
 LONGEST = (("eks", "basic", "continuous"), ("kubeconfig", "mtls", "external"))
 """The partition and the choices that make the longest environment, and the longest policy with most resources."""

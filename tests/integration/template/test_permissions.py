@@ -174,9 +174,7 @@ def test_outputs_list_the_roles_for_access_entries() -> None:
             id="same secret twice",
         ),
         pytest.param(
-            {**KUBECONFIGS, **EKS},
-            ["give either two kubeconfig secrets or EksCluster, not both"],
-            id="secrets and EKS",
+            {**KUBECONFIGS, **EKS}, ["give either two kubeconfig secrets or EksCluster, not both"], id="secrets and EKS"
         ),
         pytest.param(
             {"EksCluster": ""},

@@ -20,16 +20,7 @@ from berth.pods import Binding, Created, PodBinder, Refused, Unanswered
 from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.contract.ledger.ledgers import reserve
-from tests.fakes.counted_cluster import (
-    COUNTING,
-    DEVICE,
-    DEVICES_BY_ANNOTATION,
-    FIRST,
-    NAMESPACE,
-    REQUEST,
-    SECOND,
-    SLOT,
-)
+from tests.fakes.counted_cluster import COUNTING, DEVICE, DEVICES_BY_ANNOTATION, FIRST, NAMESPACE, REQUEST, SECOND, SLOT
 from tests.unit.bind.pool_world import Answering
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 

@@ -18,15 +18,7 @@ from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.pools import is_floating, label_pool
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from tests.builders.nodes import node_with
-from tests.fakes.counted_cluster import (
-    BY_DEVICE,
-    FIRST,
-    REQUEST,
-    SECOND,
-    SLOT,
-    SLOTS_OF_ZONES,
-    ZONE,
-)
+from tests.fakes.counted_cluster import BY_DEVICE, FIRST, REQUEST, SECOND, SLOT, SLOTS_OF_ZONES, ZONE
 from tests.fakes.node_cache import FixedNodeCache
 from tests.unit.bind.pool_world import (
     NODE,

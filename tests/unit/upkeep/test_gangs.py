@@ -244,12 +244,7 @@ class TestCommitted:
                 ("n0", "", ()), GangState.COMMITTED, [DEGRADED], id="the cache does not show the member on its node"
             ),
             pytest.param(("n0", "n1", ()), GangState.COMMITTED, [], id="the cache does not show the members yet"),
-            pytest.param(
-                ("", "", ()),
-                None,
-                [replace(DEGRADED, members=0)],
-                id="no member reached its node",
-            ),
+            pytest.param(("", "", ()), None, [replace(DEGRADED, members=0)], id="no member reached its node"),
             pytest.param((), None, [GangEvent(GangEventType.FORGOTTEN, TRAIN)], id="no member is alive"),
         ],
     )

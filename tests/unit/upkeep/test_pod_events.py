@@ -50,8 +50,7 @@ def test_event_names_the_charge_of_an_oversized_pod() -> None:
 
 
 @pytest.mark.parametrize(
-    "event_type",
-    sorted(set(ReservationEventType) - {ReservationEventType.DIVERGED, ReservationEventType.BEYOND_LIMIT}),
+    "event_type", sorted(set(ReservationEventType) - {ReservationEventType.DIVERGED, ReservationEventType.BEYOND_LIMIT})
 )
 def test_does_not_create_events_for_other_ledger_changes(event_type: ReservationEventType) -> None:
     assert reservation_event(ReservationEvent(event_type, "node-a", "ml/a", {SLOT: 8})) is None

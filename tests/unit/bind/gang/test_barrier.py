@@ -15,13 +15,7 @@ from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from tests.builders.gang_items import TRAIN
 from tests.fakes.node_cache import FixedNodeCache
-from tests.simulation.gangs.binds import (
-    CONFIGURATION,
-    ZONE,
-    GangWorld,
-    cluster_of,
-    gang_of,
-)
+from tests.simulation.gangs.binds import CONFIGURATION, ZONE, GangWorld, cluster_of, gang_of
 from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE
 
 
@@ -129,9 +123,7 @@ def test_waits_for_all_members_if_the_gang_was_recreated() -> None:
         pytest.param({"phase": "Succeeded"}, id="the earlier members have ended"),
     ],
 )
-def test_places_a_recreated_gang_as_a_whole_while_earlier_members_still_exist(
-    change: dict[str, Any],
-) -> None:
+def test_places_a_recreated_gang_as_a_whole_while_earlier_members_still_exist(change: dict[str, Any]) -> None:
     world = GangWorld(gang_of(4))
     world.run(10.0)
     for member in gang_of(4):

@@ -205,10 +205,7 @@ def test_only_the_minimum_number_of_members_waits(uid: str, known: int, wanted: 
 
 @pytest.mark.parametrize(
     "first",
-    [
-        pytest.param({"node_name": "n0"}, id="is on a node"),
-        pytest.param({"terminating": True}, id="is being deleted"),
-    ],
+    [pytest.param({"node_name": "n0"}, id="is on a node"), pytest.param({"terminating": True}, id="is being deleted")],
 )
 def test_only_waiting_members_count_towards_the_minimum(first: Mapping[str, Any]) -> None:
     *others, last = members("train", 2, count=3)

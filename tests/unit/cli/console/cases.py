@@ -97,10 +97,7 @@ class Running:
         """Status, header and body. headers: with _ for -, beside a Host that fits; None leaves one out."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         request = Request(
-            method,
-            path,
-            query,
-            {name: value for name, value in ({"host": HOST} | given).items() if value is not None},
+            method, path, query, {name: value for name, value in ({"host": HOST} | given).items() if value is not None}
         )
         found = self.application.begin(request) or self.application.answer(request)
         return found.status, {name.lower(): value for name, value in found.headers.items()}, found.content

@@ -337,10 +337,7 @@ def waiting(name: str, minute: int = 15, cpu: str = "3", **fields: Any) -> dict[
             id="older pod that preempts",
         ),
         pytest.param(
-            [
-                nominated(waiting("p", priority=5), "n1"),
-                preempted("v", "n1", cpu="3"),
-            ],
+            [nominated(waiting("p", priority=5), "n1"), preempted("v", "n1", cpu="3")],
             {"p": "waits for default/v on n1, which is being deleted"},
             id="preempted pod that is being deleted",
         ),

@@ -18,9 +18,7 @@ LABELLED: Mapping[str, Any] = {"profile": "label-priority"}
 LICENCE = "example.com/licence"
 COUNTED: Mapping[str, Any] = {
     "profile": "managed-resources",
-    "managedResources": [
-        {"name": LICENCE, "ignoredByScheduler": True, "capacity": {"nodeLabel": "licences"}},
-    ],
+    "managedResources": [{"name": LICENCE, "ignoredByScheduler": True, "capacity": {"nodeLabel": "licences"}}],
 }
 
 

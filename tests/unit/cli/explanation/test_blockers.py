@@ -147,15 +147,7 @@ def test_node_without_the_label_is_rejected_with_the_name_of_the_label() -> None
 def test_document_has_the_numbers_of_the_pools() -> None:
     found = document(explained(asks("p", 2), *NODES, *HELD, waits("first", 2, priority=1), given=seats()))
     assert found["pools"] == [
-        {
-            "pool": f"{SEAT}@cluster",
-            "capacity": 12,
-            "held": 12,
-            "kept": 2,
-            "needed": 2,
-            "waiting": 2,
-            "before": 1,
-        }
+        {"pool": f"{SEAT}@cluster", "capacity": 12, "held": 12, "kept": 2, "needed": 2, "waiting": 2, "before": 1}
     ]
     [changed] = [each for each in found["counterfactuals"] if each["changes"][0]["kind"] == "RaiseCapacity"]  # type: ignore[attr-defined]
     assert (changed["changes"][0]["from"], changed["changes"][0]["to"]) == (12, 16)

@@ -160,9 +160,7 @@ def test_proposals_leave_units_for_an_untried_pod_of_a_higher_priority() -> None
     """2 of 3 units are used. The pod needs 1, and the other pod needs 3."""
     found = explained(NODE, HELD, seats("o", "3", "", priority=5), pod=seats(), document=SEATS).search
     assert found is not None
-    assert [each.changes[0].text for each in found.found] == [
-        f"raise the capacity of {SEAT}@cluster from 3 to 6",
-    ]
+    assert [each.changes[0].text for each in found.found] == [f"raise the capacity of {SEAT}@cluster from 3 to 6"]
 
 
 def test_gang_waits_for_units_that_are_kept_for_an_untried_pod() -> None:

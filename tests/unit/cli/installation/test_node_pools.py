@@ -38,10 +38,7 @@ def configuration(document: Mapping[str, Any]) -> BerthConfiguration:
 
 
 def pool(
-    labels: Mapping[str, str] | None = None,
-    *,
-    annotations: Mapping[str, str] | None = None,
-    requirements: object = (),
+    labels: Mapping[str, str] | None = None, *, annotations: Mapping[str, str] | None = None, requirements: object = ()
 ) -> dict[str, Any]:
     metadata = {"labels": dict(labels or {}), "annotations": dict(annotations or {})}
     template = {"metadata": metadata, "spec": {"requirements": requirements}}

@@ -76,12 +76,7 @@ def test_lists_attempts_of_the_pod_in_chronological_order() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("step", "bind"),
-    [
-        pytest.param(created(), ("bound", "a", ""), id="bound"),
-    ],
-)
+@pytest.mark.parametrize(("step", "bind"), [pytest.param(created(), ("bound", "a", ""), id="bound")])
 def test_following_bind_is_not_a_separate_attempt(step: Step, bind: tuple[str, str, str]) -> None:
     server = Server()
     server.decide("a", "b")

@@ -151,8 +151,7 @@ class TestQueue:
             pytest.param(replace(FULL, queue={OTHER: QueuedGang(5000, NOW)}), 4, True, id="the others no longer wait"),
             pytest.param(
                 replace(
-                    OPEN,
-                    queue={GangKey("ml", str(each)): QueuedGang(1, NOW + 1) for each in range(MAX_QUEUED_GANGS)},
+                    OPEN, queue={GangKey("ml", str(each)): QueuedGang(1, NOW + 1) for each in range(MAX_QUEUED_GANGS)}
                 ),
                 1,
                 False,
@@ -196,13 +195,7 @@ LONGEST_DOMAIN = f"namespace={'n' * 63}"
 
 
 def member(
-    number: int,
-    *,
-    pod: int,
-    node: int,
-    demands: tuple[Demand, ...],
-    topology: int = 0,
-    floating: Shares = NO_SHARES,
+    number: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int = 0, floating: Shares = NO_SHARES
 ) -> Intent:
     """pod, node, topology: how long the names are."""
     uid = str(UUID(int=number))

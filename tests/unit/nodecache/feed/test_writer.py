@@ -14,16 +14,7 @@ from berth.nodecache.feed.reader import published_items
 from berth.nodecache.feed.table import StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import NotLeading, Retention
 from berth.scheduling.snapshot.parts import SnapshotPart
-from tests.unit.nodecache.feed.feeds import (
-    FailingTable,
-    State,
-    Store,
-    Writing,
-    leader_of,
-    node,
-    read,
-    state_of,
-)
+from tests.unit.nodecache.feed.feeds import FailingTable, State, Store, Writing, leader_of, node, read, state_of
 
 ONE, TWO, THREE = (node(f"n{number}") for number in (1, 2, 3))
 DAY = 24 * 3600.0

@@ -6,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.gangs.gang import (
-    REASONS,
-    Gang,
-    GangError,
-    GangKey,
-    InvalidGang,
-    gang_of,
-)
+from berth.scheduling.gangs.gang import REASONS, Gang, GangError, GangKey, InvalidGang, gang_of
 from berth.scheduling.objects.pod_group import PodGroup, PodGroupApi
 from tests.builders.gangs import ENABLED, custom_group_object, member, native_group_object, pod_group
 from tests.builders.pods import pod
@@ -39,9 +32,7 @@ GROUPS = {
     ("fields", "wanted"),
     [
         pytest.param(
-            {"gang": None, "group": "train"},
-            Gang(KEY, 2, "rack", 60, 7, CREATED),
-            id="a PodGroup of Kubernetes",
+            {"gang": None, "group": "train"}, Gang(KEY, 2, "rack", 60, 7, CREATED), id="a PodGroup of Kubernetes"
         ),
         pytest.param(
             {"gang": None, "label": "train"},
@@ -49,9 +40,7 @@ GROUPS = {
             id="a coscheduling PodGroup with its own timeout",
         ),
         pytest.param(
-            {"gang": None, "legacy_label": "train"},
-            Gang(KEY, 5, "", 60, None, CREATED),
-            id="the label before v0.25",
+            {"gang": None, "legacy_label": "train"}, Gang(KEY, 5, "", 60, None, CREATED), id="the label before v0.25"
         ),
         pytest.param({}, Gang(KEY, 4, "", 60), id="Berth's annotations"),
         pytest.param(
@@ -59,11 +48,7 @@ GROUPS = {
             Gang(KEY, 4, "topology.kubernetes.io/zone", 50),
             id="the optional annotations",
         ),
-        pytest.param(
-            {"timeout": "3600"},
-            Gang(KEY, 4, "", 60),
-            id="a timeout above the operator's limit",
-        ),
+        pytest.param({"timeout": "3600"}, Gang(KEY, 4, "", 60), id="a timeout above the operator's limit"),
         pytest.param(
             {"gang": None, "label": "patient"},
             Gang(GangKey("ml", "patient"), 4, "", 60, None, CREATED),
@@ -144,9 +129,5 @@ def test_reasons_do_not_contain_gang_specific_values() -> None:
 def test_unreadable_pod_group_reports_its_own_defect() -> None:
     found = pod_group(custom_group_object(minimum="x"), PodGroupApi.COSCHEDULING)
     assert found == PodGroup(
-        PodGroupApi.COSCHEDULING,
-        "ml",
-        "train",
-        created_at=CREATED,
-        defect="PodGroup.spec.minMember is not an integer",
+        PodGroupApi.COSCHEDULING, "ml", "train", created_at=CREATED, defect="PodGroup.spec.minMember is not an integer"
     )

@@ -70,14 +70,7 @@ def test_scores_count_the_planned_members_of_other_shapes() -> None:
     small = [*members("first", 2, requests=CPU), *members("last", 2, requests=CPU, created="2026-01-03T00:00:00Z")]
     pods = [*large, *small]
     found = places(answers(gang_policy(profile="full"), cluster(*[8] * 4, pods=pods), pods))
-    assert found == {
-        "first-0": "n0",
-        "first-1": "n1",
-        "large-0": "n2",
-        "large-1": "n3",
-        "last-0": "n0",
-        "last-1": "n1",
-    }
+    assert found == {"first-0": "n0", "first-1": "n1", "large-0": "n2", "large-1": "n3", "last-0": "n0", "last-1": "n1"}
 
 
 def test_members_get_the_same_devices_as_in_bind() -> None:

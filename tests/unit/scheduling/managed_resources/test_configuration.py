@@ -11,16 +11,7 @@ from pydantic import ValidationError
 from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
 from berth.scheduling.managed_resources.configuration import MAX_AMOUNT
 from berth.scheduling.managed_resources.pools import MAX_DEVICES
-from tests.builders.counted import (
-    LICENCE,
-    LICENCES,
-    MEMORY,
-    SIZES,
-    SLICES,
-    configuration,
-    counted_node,
-    counting,
-)
+from tests.builders.counted import LICENCE, LICENCES, MEMORY, SIZES, SLICES, configuration, counted_node, counting
 from tests.unit.scheduling.managed_resources.counted_nodes import ALIKE, node_of, pools
 
 COUNT = {"nodeLabel": "nvidia.com/gpu.count"}

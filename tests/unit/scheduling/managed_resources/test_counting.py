@@ -13,17 +13,7 @@ from berth.scheduling.managed_resources.pools import left
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode
-from tests.builders.counted import (
-    ANNOTATED,
-    LICENCE,
-    MEMORY,
-    PERCENTAGE,
-    SIZES,
-    SLICES,
-    asking,
-    counting,
-    on_device,
-)
+from tests.builders.counted import ANNOTATED, LICENCE, MEMORY, PERCENTAGE, SIZES, SLICES, asking, counting, on_device
 from tests.unit.scheduling.managed_resources.counted_nodes import NO_SHARES, pools
 
 # --------------------------------------------------------------------------------------------------------------- shares

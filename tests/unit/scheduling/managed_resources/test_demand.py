@@ -10,14 +10,7 @@ from berth.scheduling.managed_resources.demand import Demand, UnreadableRequest
 from berth.scheduling.objects import read_pod
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode
-from tests.builders.counted import (
-    ANNOTATED,
-    LICENCE,
-    MEMORY,
-    SLICES,
-    asking,
-    counting,
-)
+from tests.builders.counted import ANNOTATED, LICENCE, MEMORY, SLICES, asking, counting
 
 
 def pod_of(*containers: Mapping[str, object], init: tuple[Mapping[str, object], ...] = ()) -> Pod:

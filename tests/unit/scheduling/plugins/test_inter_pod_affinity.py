@@ -168,9 +168,7 @@ NEAR_IS_NONE = '"Near" is not a valid label selector operator'
 
 @pytest.mark.parametrize(
     ("affinity", "reason"),
-    [
-        pytest.param(near(BROKEN), f"parsing pod: requiredAffinityTerms: {NEAR_IS_NONE}", id="one list"),
-    ],
+    [pytest.param(near(BROKEN), f"parsing pod: requiredAffinityTerms: {NEAR_IS_NONE}", id="one list")],
 )
 def test_malformed_term_rejects_every_node(affinity: Object, reason: str) -> None:
     wanted = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,), "InterPodAffinity")

@@ -18,9 +18,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ForwardingPods
 EXPIRY = 30.0
 
 
-def test_expiring_old_reservation_touches_pod_and_wakes_queue(
-    harness: ReconcilerHarness,
-) -> None:
+def test_expiring_old_reservation_touches_pod_and_wakes_queue(harness: ReconcilerHarness) -> None:
     leader = harness.lead(seconds=1)
     key = harness.cluster.create_pod("a", 3)
     harness.reserve(key, 3)

@@ -6,13 +6,7 @@ import pytest
 
 from berth.scheduling.managed_resources.counting import Counting
 from berth.upkeep.reconciler.events import ReservationEventType
-from tests.fakes.counted_cluster import (
-    FLOATING_SLOTS,
-    LIMITED_SLOTS,
-    REQUEST,
-    SLOT,
-    SLOTS_AND_FLOATING_SEATS,
-)
+from tests.fakes.counted_cluster import FLOATING_SLOTS, LIMITED_SLOTS, REQUEST, SLOT, SLOTS_AND_FLOATING_SEATS
 from tests.unit.upkeep.reconciler.floating_harness import (
     BOUND,
     EARLY,

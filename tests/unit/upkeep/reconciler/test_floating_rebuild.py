@@ -9,17 +9,13 @@ from berth.ledger.nodes.table import Marker, MarkerState
 from berth.scheduling.managed_resources.counting import Counting
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
-from tests.fakes.counted_cluster import (
-    FLOATING_SLOTS,
-    REQUEST,
-    SLOT,
-    SLOTS_AND_FLOATING_SEATS,
-)
+from tests.fakes.counted_cluster import FLOATING_SLOTS, REQUEST, SLOT, SLOTS_AND_FLOATING_SEATS
 from tests.unit.upkeep.reconciler.floating_harness import (
     BOUND,
     EXPIRY,
     SEATS,
     SLOTS,
+    CheckedTable,
     bind,
     harness_of,
     kinds,
@@ -46,6 +42,21 @@ def rebuild(harness: ReconcilerHarness, leader: Reconciler) -> None:
 
 
 class TestRebuild:
+    def test_restores_node_and_pools_of_a_lost_table_from_the_pods(self) -> None:
+        harness = ReconcilerHarness(counting=SLOTS_AND_FLOATING_SEATS, ready=False, table=CheckedTable())
+        harness.node(8)
+        harness.place("a", 3, NODE)
+        harness.cluster.create_pod("waiting", 1)
+        version = harness.cluster.pods["waiting"].version
+        harness.publish()
+        leader = harness.lead()
+        harness.run(leader, 3)
+        assert owners(harness) == []
+        rebuild(harness, leader)
+        assert harness.states() == harness.states(SEATS) == {"a": BOUND}
+        assert (harness.ledger().avail, harness.ledger(SEATS).avail) == ({SLOT: 5}, {SEATS: 2})
+        assert harness.cluster.pods["waiting"].version > version, "a Binding of before would succeed"
+
     @pytest.mark.parametrize("rebuilt", [(SEATS,), (NODE,), (NODE, SEATS), ()], ids=str)
     @pytest.mark.parametrize("is_bound", [True, False])
     def test_completes_a_bind_that_was_under_way(self, rebuilt: tuple[str, ...], is_bound: bool) -> None:

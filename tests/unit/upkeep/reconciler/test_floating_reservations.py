@@ -10,13 +10,7 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
-from tests.fakes.counted_cluster import (
-    FLOATING_SLOTS,
-    NAMESPACE,
-    REQUEST,
-    SLOT,
-    SLOTS_AND_FLOATING_SEATS,
-)
+from tests.fakes.counted_cluster import FLOATING_SLOTS, NAMESPACE, REQUEST, SLOT, SLOTS_AND_FLOATING_SEATS
 from tests.unit.upkeep.reconciler.floating_harness import (
     BOUND,
     EARLY,

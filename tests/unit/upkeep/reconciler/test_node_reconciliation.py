@@ -33,9 +33,7 @@ def test_creates_a_ledger_only_for_nodes_with_a_counted_resource() -> None:
     assert harness.table.nodes() == []
 
 
-def test_confirms_reservation_when_the_pod_is_published_on_the_node(
-    harness: ReconcilerHarness,
-) -> None:
+def test_confirms_reservation_when_the_pod_is_published_on_the_node(harness: ReconcilerHarness) -> None:
     leader = harness.lead(seconds=1)
     harness.reserve(harness.cluster.create_pod("a", 3), 3)
     harness.cluster.place("a", NODE)

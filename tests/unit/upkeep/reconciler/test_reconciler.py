@@ -77,9 +77,7 @@ def test_releases_reservation_at_once_if_the_pod_is_published_on_another_node(ha
     assert harness.states("node-b") == {"a": EntryState.BOUND}
 
 
-def test_releases_reservation_soon_if_the_pod_was_never_published_on_its_node(
-    harness: ReconcilerHarness,
-) -> None:
+def test_releases_reservation_soon_if_the_pod_was_never_published_on_its_node(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.publish(leader)
     harness.reserve(harness.cluster.create_pod("a"))

@@ -188,9 +188,7 @@ def test_keeps_the_counted_amount_if_the_annotation_becomes_unreadable(attempt: 
     harness.run(harness.lead(), EXPIRY)
 
     assert shares_of(harness, key) == held
-    assert diverged == [
-        f"diverged on node-a: ml/hidden: {SEAT} 6, {SECOND} 6: the pod now claims {SECOND} 6",
-    ]
+    assert diverged == [f"diverged on node-a: ml/hidden: {SEAT} 6, {SECOND} 6: the pod now claims {SECOND} 6"]
 
 
 def test_reports_again_if_a_pod_with_the_same_name_appears_later() -> None:

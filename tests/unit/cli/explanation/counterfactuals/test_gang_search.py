@@ -50,18 +50,12 @@ def texts(result: Search) -> list[str]:
     [
         pytest.param(
             [node_with("a"), *members(3)],
-            [
-                "lower each member's request of cpu from 2 to 1333m",
-                "add a node like a",
-            ],
+            ["lower each member's request of cpu from 2 to 1333m", "add a node like a"],
             id="no room for one member: a third of the node for each, or one more node",
         ),
         pytest.param(
             [node_with("a"), *members(7, 7)],
-            [
-                "lower each member's request of cpu from 2 to 571m",
-                "add 3 nodes like a",
-            ],
+            ["lower each member's request of cpu from 2 to 571m", "add 3 nodes like a"],
             id="no room for five members: the fewest nodes",
         ),
         pytest.param(
@@ -92,12 +86,7 @@ def texts(result: Search) -> list[str]:
             id="a taint keeps the next member out",
         ),
         pytest.param(
-            [
-                node_with("a"),
-                node_with("b"),
-                pod_with("web", nodeName="b", requests={"cpu": "3"}),
-                *members(3),
-            ],
+            [node_with("a"), node_with("b"), pod_with("web", nodeName="b", requests={"cpu": "3"}), *members(3)],
             [
                 "lower each member's request of cpu from 2 to 1333m",
                 "free 1 cpu on node b: end default/web (holds 3 cpu)",
@@ -107,17 +96,12 @@ def texts(result: Search) -> list[str]:
         ),
         pytest.param(
             [node_with("a"), node_with("b"), member(0), member(1, cpu="5"), member(2)],
-            [
-                "lower each like member's request of cpu from 5 to 4",
-            ],
+            ["lower each like member's request of cpu from 5 to 4"],
             id="a member other than the explained one",
         ),
         pytest.param(
             [node_with("a", {"pool": "x"}), node_with("b", allocatable={"cpu": "1"}), *members(2, 2, **ON_X, cpu="3")],
-            [
-                "lower each member's request of cpu from 3 to 2",
-                "add a node like a",
-            ],
+            ["lower each member's request of cpu from 3 to 2", "add a node like a"],
             id="the amount is of the node that the members select",
         ),
         pytest.param(

@@ -165,10 +165,7 @@ ROWS = [
         pod_with(affinity=near("away")),
         [node_with("a"), pod_with("s", {"app": "s"}, nodeName="a")],
         FULL,
-        [
-            "end default/s on node a",
-            "add a node like a",
-        ],
+        ["end default/s on node a", "add a node like a"],
         id="an anti-affinity",
     ),
     pytest.param(
@@ -182,9 +179,7 @@ ROWS = [
         pod_with(requests={"cpu": "5"}),
         [node_with("a", taints=[TAINT])],
         FULL,
-        [
-            "let the pod tolerate dedicated=ml:NoSchedule; lower the pod's request of cpu from 5 to 4",
-        ],
+        ["let the pod tolerate dedicated=ml:NoSchedule; lower the pod's request of cpu from 5 to 4"],
         id="two reasons need two changes",
     ),
     pytest.param(
@@ -299,10 +294,7 @@ NOTHING_ABSURD = [
         asks(priority=1),
         [node_with("a"), owned("w", nodeName="a", requests={LICENCE: "2"})],
         seats(),
-        [
-            f"free 1 {LICENCE}@cluster: end default/w (holds 2 {LICENCE}); its replacement then waits",
-            RAISED.format(3),
-        ],
+        [f"free 1 {LICENCE}@cluster: end default/w (holds 2 {LICENCE}); its replacement then waits", RAISED.format(3)],
         id="a full pool: ends a pod whose replacement waits with a lower priority",
     ),
     pytest.param(
@@ -333,10 +325,7 @@ NOTHING_ABSURD = [
         pod_with(requests={LICENCE: "1", "cpu": "4"}),
         [node_with("a"), pod_with("w", nodeName="a", priority=1, requests={LICENCE: "2", "cpu": "1"})],
         seats(),
-        [
-            f"lower the pod's request of cpu from 4 to 3; {RAISED.format(3)}",
-            f"{RAISED.format(3)}; add a node like a",
-        ],
+        [f"lower the pod's request of cpu from 4 to 3; {RAISED.format(3)}", f"{RAISED.format(3)}; add a node like a"],
         id="a new node helps only with the processors",
     ),
     pytest.param(

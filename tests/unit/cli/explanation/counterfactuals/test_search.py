@@ -142,9 +142,7 @@ LEFT_OUT = "No changes were tried on 10 of the 50 rejected nodes."
         pytest.param(Search(), [NONE], id="no change found"),
         pytest.param(Search(end=SearchEnd.TIME), [NONE, OVER], id="no change found in time"),
         pytest.param(
-            Search(end=SearchEnd.NODES, tried=40, left_out=10),
-            [NONE, LEFT_OUT],
-            id="no change on the tried nodes",
+            Search(end=SearchEnd.NODES, tried=40, left_out=10), [NONE, LEFT_OUT], id="no change on the tried nodes"
         ),
         pytest.param(Search([FOUND]), SHOWN, id="changes found"),
         pytest.param(Search([FOUND], SearchEnd.TIME), [*SHOWN, OVER], id="changes found before the time limit"),

@@ -9,11 +9,7 @@ import pytest
 
 from berth.scheduling.gangs.gang import SIZE, GangsConfiguration
 from berth.scheduling.objects.pod_group import GANG_ANNOTATION
-from berth_cli.installation.doctor.checks.pending_pods import (
-    UNTRIED_SECONDS,
-    check_pending_pods,
-    check_pool_requests,
-)
+from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS, check_pending_pods, check_pool_requests
 from berth_cli.installation.doctor.findings import Result
 from tests.builders.counted import counting
 from tests.builders.pods import pod_with
