@@ -100,5 +100,5 @@ def main() -> None:
 
 
 def kubectl_plugin() -> None:
-    """Run the commands as `kubectl berth …`: kubectl runs the program `kubectl-berth` from the PATH."""
+    """Run the commands as `kubectl berth …`: kubectl finds the program `kubectl-berth` in PATH and runs it."""
     main(prog_name="kubectl berth")

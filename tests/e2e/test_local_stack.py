@@ -137,7 +137,7 @@ EVERY_NODE = ["n10", "n20", "plain", "worded"]
 
 
 @pytest.mark.stack
-def test_custom_rule_can_be_applied_broken_and_rolled_back(tmp_path: Path) -> None:
+def test_custom_rule_can_be_applied_and_a_broken_one_rolled_back(tmp_path: Path) -> None:
     """docs/how-to/local-stack.md, on the cluster of the events."""
     directory = tmp_path / "local-stack"
     own = OwnPlugins.written(tmp_path / "my-plugins", directory)

@@ -155,8 +155,8 @@ def wait_until_healthy(called: Address, account: Path) -> None:
 
 
 def start_verbs(called: Address) -> None:
-    """Call each verb until it is not throttled, so that users' calls do not wait for starting processes, or fail
-    because these use up the account's concurrency. Raises CannotStart."""
+    """Call each verb until it is not throttled. Otherwise users' calls would wait for processes to start, or
+    fail because starting processes use up the account's concurrency. Raises CannotStart."""
     deadline = time.monotonic() + FIRST_CALLS_SECONDS
     for verb in VERBS:
         while called.call("POST", f"scheduler/{verb}", b"{}").status == THROTTLED_STATUS:

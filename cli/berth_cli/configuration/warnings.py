@@ -253,7 +253,7 @@ def _unresolvable(configuration: BerthConfiguration) -> Iterator[ConfigurationWa
 
 
 def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
-    """Warn if rules depend on other pods: they need Berth's bind, which the scheduler may not call."""
+    """Warn if rules depend on other pods: they need Berth's bind, which the scheduler might not call."""
     rules = {name: configuration.build_profile(name).for_bind().filters for name in _used_profiles(configuration)}
     for name, filters in rules.items():
         if filters:

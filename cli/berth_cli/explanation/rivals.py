@@ -65,8 +65,8 @@ def places_of(case: Case, rules: Rules, names: Iterable[str] = ()) -> tuple[Sequ
 
 
 def first_taker(case: Case, rules: Rules, is_over: IsOver) -> tuple[Pod | None, Case]:
-    """Place the rivals until the pod, or its gang, does not fit any more. Return the one that took its place, or the
-    first member of its gang; None if the pod still fits or the time is over; and the cluster with the placed rivals."""
+    """Place the rivals until the pod, or its gang, no longer fits. Return the rival that took its place (of a gang, its
+    first member; None if the pod still fits or the time is over), and the cluster with the placed rivals."""
     beside = case
     for placed, snapshot in run_turns(case.rivals, case.snapshot, rules, is_over):
         beside = replace(case, snapshot=snapshot)

@@ -95,10 +95,10 @@ class ExtenderOptions:
 
 def extenders(choices: ExtenderOptions) -> list[Entry]:
     """Return one or two entries, because `managedResources` limits all verbs of its entry to pods that request them
-    (fact 7). A policy for all pods gets an entry without `managedResources`, and one with them for bind. But pods that
-    request by annotation do not match the latter, and rules about other pods need every bind. Then the latter does not
-    have verbs, and only makes kube-scheduler ignore the resources. `enableHTTPS` is never set: without a CA it disables
-    verification, with a CA it has no effect (fact 36).
+    (fact 7). A policy for all pods gets an entry without `managedResources`, and a second with them, for bind only.
+    But pods that request by annotation do not match the second entry, and rules about other pods need every bind. In
+    these cases the second entry has no verb; it only makes kube-scheduler ignore the resources. `enableHTTPS` is never
+    set: without a CA it disables verification, with a CA it has no effect (fact 36).
     """
     managed = choices.managed
     if not managed.resources:

@@ -53,7 +53,7 @@ class ClaimSources:
 
     def read(self, view: View[T], reads: Callable[[Policy], bool], otherwise: str) -> tuple[Policy, T] | NotRead:
         """Return the policy in force and the view of the whole cache; NotRead if `reads` returns false for the policy.
-        otherwise: completes the cause "the configuration in force …"."""
+        otherwise: the text after "the configuration in force" in the cause of that NotRead."""
         if self.table is None:
             return NotRead("give --cache-table too")
         try:

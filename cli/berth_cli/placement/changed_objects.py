@@ -66,8 +66,7 @@ class ChangedObjects:
 
 
 def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObjects:
-    """Return the objects after the changes. Raises NoSuchNode if a change names a node that is missing from the
-    dump."""
+    """Return the objects after the changes. Raises NoSuchNode if the node of a change is missing from the dump."""
     nodes = [str(part(obj, "metadata").get("name")) for obj in objects if obj.get("kind") == "Node"]
     for name in (*(each.like for each in changes.add_nodes), *changes.drain):
         if name not in nodes:
@@ -173,7 +172,8 @@ def _agent_on(pod: Object, node: str) -> Object:
 
 
 def _drain(found: ChangedObjects, nodes: set[str]) -> None:
-    """Cordon and evict as `kubectl drain --ignore-daemonsets --force` does. Controllers create their pods again."""
+    """Cordon the nodes and remove their pods, as a completed `kubectl drain --ignore-daemonsets --delete-emptydir-data
+    --force` does, but without waiting for disruption budgets. Controllers create their pods again."""
     stay: list[Object] = []
     lost: list[str] = []
     for obj in found.objects:

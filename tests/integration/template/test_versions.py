@@ -112,7 +112,7 @@ def layer_ids(processed: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["AWS::Lambda::Function", "AWS::Lambda::Version"])
-def test_functions_and_versions_refer_to_the_layer_whose_id_has_the_hash(kind: str) -> None:
+def test_functions_and_versions_refer_to_the_layer_whose_logical_id_has_the_hash_of_its_properties(kind: str) -> None:
     processed = transformed()
     scheduling = layer_ids(processed)["SchedulingLayer"]
     for properties in Deployment(processed, Authentication="basic").resources(kind).values():

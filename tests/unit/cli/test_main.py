@@ -82,5 +82,5 @@ def test_reports_failing_custom_plugin_in_one_line(monkeypatch: pytest.MonkeyPat
     assert done.stderr == "Error: plugin berth_plugins.mine:Mine failed in shape: KeyError: 'team'\n"
 
 
-def test_raises_other_os_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raises_os_error_without_file_name_except_for_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(run_failing_with(OSError(errno.EBADF, "Bad file descriptor"), monkeypatch).exception, OSError)

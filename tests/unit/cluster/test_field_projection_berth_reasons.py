@@ -101,7 +101,9 @@ def test_only_filters_of_berth_have_reasons_of_berth() -> None:
         pytest.param("full", "0/1 nodes are available: 1 Insufficient room for it.", False, id="another text"),
     ],
 )
-def test_in_tree_reasons_count_if_a_profile_has_that_filter(profile: str, message: str, is_own: bool) -> None:
+def test_in_tree_reasons_are_berths_reasons_if_a_profile_has_that_filter(
+    profile: str, message: str, is_own: bool
+) -> None:
     needs = RequiredFields.of(BerthConfiguration(profile=profile).policy())
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert rejected_by_berth(kept(PODS, pod, needs)) is is_own

@@ -35,7 +35,7 @@ def recorded(*handlers: Path) -> set[tuple[Path, str]]:
     return {(Path(handler), asked) for handler, _, asked in (line.partition(" ") for line in lines)}
 
 
-def test_handler_imports_do_not_read_varying_values() -> None:
+def test_handler_imports_do_not_read_time_randomness_process_id_or_network() -> None:
     asked = recorded(*sorted(PROJECT.glob("functions/*/app.py")))
     assert {each for each in asked if each[1] not in EXCEPTIONS} == set()
 
@@ -55,7 +55,7 @@ def test_handler_imports_do_not_read_varying_values() -> None:
         ),
     ],
 )
-def test_detects_import_that_reads_varying_values(tmp_path: Path, line: str, seen: str) -> None:
+def test_detects_import_that_reads_time_randomness_process_id_or_network(tmp_path: Path, line: str, seen: str) -> None:
     handler = tmp_path / "app.py"
     handler.write_text(line)
     names = {what.partition(" ")[2] for _, what in recorded(handler)}

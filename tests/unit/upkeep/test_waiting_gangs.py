@@ -59,7 +59,7 @@ def pods(count: int, gang: str = "train", size: int = 4, first: int = 0, **field
         yield Change("pods", f"ml/{gang}-{number}", KEPT[PODS](dict(obj)))
 
 
-def test_reports_after_a_while_why_members_wait_and_repeats_it_later() -> None:
+def test_reports_why_members_wait_after_a_delay_and_again_later() -> None:
     world = World()
     world.publish(*pods(2))
     assert world.told() == set()
@@ -115,7 +115,7 @@ def test_does_not_copy_objects_for_members_that_are_placed_soon() -> None:
         world.clock.advance(COPY_SECONDS)
 
 
-def test_reports_only_some_members_of_a_large_gang() -> None:
+def test_reports_at_most_max_members_of_a_large_gang() -> None:
     world = World()
     world.publish(*pods(MAX_MEMBERS + 1, size=MAX_MEMBERS + 9))
     world.told()

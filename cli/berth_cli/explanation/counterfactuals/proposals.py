@@ -72,7 +72,7 @@ def _node_affinity(of: Rejected) -> Iterator[Option]:
 
 
 def _lower(of: Rejected, missing: Mapping[str, int]) -> Iterator[Option]:
-    """Lower the requests by these amounts; not in a gang, because members that have a place are lowered, too."""
+    """Lower the requests by these amounts, but not in a gang: that would also lower requests of placed members."""
     asked, missing = of.case.pod.spec.requests.asked, {} if of.case.in_gang else missing
     return change.lower_requests(of.case, {name: asked.get(name, 0) - amount for name, amount in missing.items()})
 

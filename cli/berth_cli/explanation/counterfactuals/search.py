@@ -349,8 +349,8 @@ def _merge(options: Iterable[Option]) -> Option:
 
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], int]:
-    """Return the rejected nodes that are the closest to fitting, and the number of the others. Sort by number of
-    reasons, then nodes without a counted resource last, then by shortage. At most MAX_ALIKE of a kind are first."""
+    """Return the rejected nodes closest to fitting, and the number of the others. The order is by number of reasons,
+    lack of the counted resource, then shortage. Of nodes with equal reasons and taints, all but MAX_ALIKE are last."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
 

@@ -182,6 +182,7 @@ def _merge_into(term: Object, labels: Mapping[str, str], path: str) -> None:
 
 
 def parse_name(text: str) -> tuple[str, str]:
-    """Split [NAMESPACE/]POD as kubectl does."""
-    namespace, _, name = text.rpartition("/")
-    return namespace or DEFAULT_NAMESPACE, name.removeprefix("pod/")
+    """Split [NAMESPACE/][pod/]POD. The default namespace is `default`. `kubectl get -o name` prints pod/POD."""
+    before, _, name = text.rpartition("/")
+    namespace = "" if before == "pod" else before.removesuffix("/pod")
+    return namespace or DEFAULT_NAMESPACE, name

@@ -71,7 +71,7 @@ DEADLINE_PASSED = BindResult(BindOutcome.NOT_JUDGED, "the deadline was over befo
 
 
 class Announcements:
-    """Announces the pods that bind places on nodes. Methods do not raise if the table is unavailable. Thread-safe."""
+    """Announces pods that the verb bind places on nodes. Methods never raise TableUnavailable. Thread-safe."""
 
     def __init__(
         self,

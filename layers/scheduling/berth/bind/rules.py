@@ -129,8 +129,8 @@ class RulesInForce:
         """Return the rules in force; while the table is unavailable, the rules of the last known configuration.
 
         Raises CountingLost if the configuration does not count although the ledger does, and TableUnavailable or
-        ConfigurationInvalid if a configuration was not read yet: a bind that does not count could assign a resource
-        twice.
+        ConfigurationInvalid if a configuration has not been read yet: a bind that does not count could assign a
+        resource twice.
         """
         now, last = self._clock.now(), self._last
         if last is not None and now.longest_since(last[1]) < last[2]:

@@ -51,7 +51,7 @@ def parse_objects(text: bytes) -> Iterator[KubernetesObject]:
     """Yield single objects and the items of lists at any depth, of one or more documents in JSON or YAML. An item of a
     typed list, such as NodeList, has the kind and version of the list. Raises MalformedDump."""
     try:
-        # PowerShell writes UTF-16, and editors on Windows write a byte order mark.
+        # Windows PowerShell 5.1 writes UTF-16, and editors on Windows write a byte order mark.
         if text.startswith(_UTF16):
             text = text.decode("utf-16").encode()
         text = text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")

@@ -54,7 +54,7 @@ class KubernetesPodEvents(PodEventWriter):
 
 
 def _cause(answer: Answer) -> str:
-    # A namespace that is being deleted answers 403.
+    # The API server answers 403 for a namespace that is being deleted.
     is_forbidden = answer.status == HTTPStatus.FORBIDDEN
     is_terminating = is_forbidden and _TERMINATING in read_status(answer.content, answer.status).causes
     if answer.ok or answer.status == HTTPStatus.NOT_FOUND or is_terminating:

@@ -1,7 +1,7 @@
 """The record of one decision: a byte for each node and a few statuses, without strings for the nodes.
 
 The record keeps the positions of the nodes, which are the same for all calls of one scheduler, but not their names. A
-node that is missing from the node cache does not have a position: the first names of such nodes are kept.
+node that is missing from the node cache does not have a position: the names of the first such nodes are kept.
 """
 
 from __future__ import annotations

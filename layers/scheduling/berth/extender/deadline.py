@@ -60,10 +60,10 @@ class DeadlinePassed(Exception):
 
 class BoundedReads:
     """Runs the reads of a call. After the deadline a read does not start; without a deadline it runs in the caller's
-    thread. Thread-safe."""
+    thread. Thread-safe. is_never_late: whether the store is in this process; then every read runs in the caller's
+    thread."""
 
     def __init__(self, *, is_never_late: bool = False) -> None:
-        """Create the reads. is_never_late: the store is in this process, so every read runs in the caller's thread."""
         self._is_never_late = is_never_late
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="read")
 

@@ -56,7 +56,7 @@ UNREAD_CACHE = CacheState()
 @dataclass(frozen=True, slots=True)
 class PodCoverage:
     """The changes of pods that a snapshot contains. resource_version: the snapshot contains all changes up to this
-    version. observed_at: and also all changes before this time, in seconds since the epoch."""
+    version. observed_at: it also contains all changes before this time, in seconds since the epoch."""
 
     resource_version: str = ""
     observed_at: float = 0.0

@@ -47,10 +47,10 @@ class Connection(ABC):
 
     @abstractmethod
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
-        """Return the port through which the watcher reads the parts of the cluster that this policy needs."""
+        """Return the interface with which the watcher reads the parts of the cluster that this policy needs."""
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        """Return the port through which the watcher wakes waiting pods, in the way that `wake_up` names."""
+        """Return the interface with which the watcher wakes waiting pods; `wake_up` selects the implementation."""
         from berth.upkeep.wake_up import NoSchedulingQueue
 
         return NoSchedulingQueue()
@@ -58,10 +58,10 @@ class Connection(ABC):
     @property
     @abstractmethod
     def reserved_pods(self) -> ReservedPods:
-        """Return the port through which the watcher reads pods that have reservations."""
+        """Return the interface with which the watcher reads pods that have reservations."""
 
     def pod_events(self, instance: str) -> PodEventWriter:
-        """Return the port through which the watcher writes events on pods, as the reporter `instance`."""
+        """Return the interface with which the watcher writes events on pods, as the reporter `instance`."""
         from berth.upkeep.pod_events import NoPodEvents
 
         return NoPodEvents()
@@ -155,7 +155,7 @@ def connect(settings: ClusterSettings) -> Connection:
 
 
 def _server(settings: ClusterSettings) -> Callable[[], Server]:
-    """Return the source of server and credentials. Access calls it again after the API server rejected them."""
+    """Return the source of the API server's address and credentials. Access calls it again after they are rejected."""
     if settings.kubeconfig is not None or settings.kubeconfig_secret:
         from berth.cluster.api_server import kubeconfig
 

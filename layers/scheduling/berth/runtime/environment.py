@@ -35,8 +35,8 @@ class Variable:
 
 
 def variable(*names: str, read: Callable[[str], object] = str, default: Any = MISSING) -> Any:
-    """Return a field that is read from the first of these variables that is set. Without a default one has to be
-    set."""
+    """Return a field that is read from the first of these variables that is set. If there is no default, one of
+    the variables must be set."""
     return field(default=default, metadata={_VARIABLE: Variable(names, read)})
 
 

@@ -58,9 +58,9 @@ MAX_PODS = 50
 class GangEventType(StrEnum):
     """The type of an event. The values are stored as a metric dimension.
 
-    OPENED: a round began. COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit, or
-    never began. DEGRADED: EXPIRY_SECONDS after the commit fewer members than the minimum are on nodes. FORGOTTEN: no
-    member is alive by then.
+    OPENED: a round began. COMMITTED: the gang was committed. TIMED_OUT: the round ended without a commit, or never
+    began. DEGRADED: EXPIRY_SECONDS or more after the commit, fewer members than the minimum are on nodes. FORGOTTEN:
+    EXPIRY_SECONDS or more after the commit, no member is alive.
     """
 
     OPENED = "opened"

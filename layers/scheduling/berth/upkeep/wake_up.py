@@ -255,7 +255,7 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
 
 
 def _ends_wait(before: Object | None, now: Object | None) -> bool:
-    """Return whether a pod no longer waits for a floating pool, and does not get its share of it."""
+    """Return whether a pod stopped waiting for a floating pool without getting its share of it."""
     waited = before is not None and before.get(WAITS_FOR_POOL) is True
     return waited and (now is None or (is_unscheduled(now) and now.get(WAITS_FOR_POOL) is not True))
 

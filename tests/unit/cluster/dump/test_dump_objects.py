@@ -60,7 +60,7 @@ def as_kubectl(value: object) -> bytes:
         pytest.param(orjson.dumps(LIST) + b"\n" + orjson.dumps(POD), [NODE, POD, POD], id="a stream of JSON"),
         pytest.param(orjson.dumps([NODE, [POD]]), [NODE, POD], id="a bare list as JSON"),
         pytest.param(b"\xef\xbb\xbf" + orjson.dumps(LIST), [NODE, POD], id="a byte order mark"),
-        pytest.param(as_kubectl(LIST).decode().encode("utf-16"), [NODE, POD], id="UTF-16, as PowerShell writes it"),
+        pytest.param(as_kubectl(LIST).decode().encode("utf-16"), [NODE, POD], id="UTF-16, as PowerShell 5.1 writes it"),
         pytest.param(orjson.dumps(LIST).decode().encode("utf-16"), [NODE, POD], id="JSON in UTF-16"),
         pytest.param(
             b"kind: Node\nmetadata: {labels: {7: a, true: b}, creationTimestamp: 2026-01-01T00:00:00Z}",

@@ -63,7 +63,7 @@ def test_verb_loads_the_data_at_import_or_after_restore(
 
 
 @pytest.mark.parametrize("initialization_type", ["provisioned-concurrency", "snap-start"])
-def test_function_starts_even_if_the_load_fails(
+def test_function_starts_even_if_preparing_the_first_call_fails(
     initialization_type: str, hooks: Hooks, caplog: pytest.LogCaptureFixture
 ) -> None:
     def load() -> None:
@@ -83,7 +83,7 @@ def test_function_starts_even_if_the_load_fails(
         pytest.param("snap-start", "30", 7, id="less than the hook's limit of 10 s"),
     ],
 )
-def test_start_does_not_wait_for_a_load_that_hangs(
+def test_start_does_not_wait_if_preparing_the_first_call_hangs(
     initialization_type: str,
     http_timeout: str,
     waited: float,

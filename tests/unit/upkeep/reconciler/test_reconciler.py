@@ -153,7 +153,7 @@ def test_reports_that_the_later_epoch_could_not_be_recorded(harness: ReconcilerH
     assert harness.happened() == [ReservationEventType.OUTRANKED, ReservationEventType.TABLE_UNAVAILABLE]
 
 
-def test_records_the_epoch_of_an_item_above_the_markers_epoch(harness: ReconcilerHarness) -> None:
+def test_records_the_epoch_of_an_item_if_it_is_higher_than_the_markers(harness: ReconcilerHarness) -> None:
     harness.run(harness.lead(epoch=40), 1)
     marker = harness.table.marker()
     assert marker is not None
@@ -184,7 +184,7 @@ def test_only_one_of_two_leaders_with_the_same_epoch_writes(ready: bool) -> None
     assert harness.happened()[-1] is ReservationEventType.OUTRANKED
 
 
-def test_registers_once_per_leadership(harness: ReconcilerHarness) -> None:
+def test_leader_registers_in_the_marker_once(harness: ReconcilerHarness) -> None:
     leader = harness.lead(epoch=5)
     harness.run(leader, 1)
     registered = harness.table.marker()
@@ -208,7 +208,7 @@ def test_deposed_leader_cannot_change_capacity(harness: ReconcilerHarness) -> No
     assert harness.ledger().capacity == {SLOT: 8}
 
 
-def test_claims_each_ledger_once_per_leadership(harness: ReconcilerHarness) -> None:
+def test_leader_claims_each_ledger_once(harness: ReconcilerHarness) -> None:
     table = _Counting()
     table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
     counted = ReconcilerHarness(table=table, ready=False)

@@ -50,9 +50,9 @@ def _is_untried(pod: Mapping[str, Any]) -> bool:
 
 
 def check_pool_requests(access: ClusterAccess, counting: Counting, gangs: GangsConfiguration) -> Iterator[Finding]:
-    """Yield a finding for each pending pod, or gang defined by annotations, that requests more than a pool of the
-    cluster or of its namespace has. A gang requests at least the sum of the smallest requests of as many members as its
-    minimum."""
+    """Yield a finding for each pending pod, or gang defined by annotations, that requests more than the capacity of a
+    pool of the cluster or of its namespace. A gang with the minimum N requests at least the sum of the N smallest
+    requests of its pending members."""
     requests: dict[tuple[str, str, int], list[int]] = {}
     for pod in read_pods(access.pending_pods())[0]:
         gang = gang_of(pod, {}, gangs)

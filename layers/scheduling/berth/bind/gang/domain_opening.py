@@ -104,7 +104,7 @@ class DomainOpening:
 
 
 def is_needed(uid: str, minimum: int, pods: Mapping[str, Pod]) -> bool:
-    """Return whether this member may wait in the queue: only the gang's minimum of members may. pods: the gang's pods
-    in the node cache, which may not contain this pod yet."""
+    """Return whether this member may wait in the queue: only as many members as the gang's minimum may wait. pods: the
+    gang's pods in the node cache, which might not contain this pod yet."""
     waiting = [each.uid for each in sorted(filter(waits, pods.values()), key=order_of_members)]
     return uid in waiting[:minimum] or (uid not in pods and len(waiting) < minimum)

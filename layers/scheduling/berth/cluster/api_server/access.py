@@ -197,7 +197,7 @@ def _read(path: Path) -> str:
         raise ClusterUnavailable(f"{path}: {error.strerror}; is a service account mounted?") from error
 
 
-# DNS suffixes by the prefix of a region's name. All other partitions of EKS have the commercial suffix.
+# DNS suffixes by the prefix of a region's name. Other AWS partitions use the commercial suffix.
 _DNS_SUFFIXES = {
     "cn-": "amazonaws.com.cn",
     "eusc-": "amazonaws.eu",

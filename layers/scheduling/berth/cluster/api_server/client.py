@@ -148,8 +148,8 @@ class AnswerStream:
         self._host = host
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each line once it is complete, until the server ends the answer regularly. Raises ApiServerUnreachable
-        if the answer breaks off or times out; an incomplete line is dropped."""
+        """Yield each line once it is complete, until the server ends the response normally. Raises
+        ApiServerUnreachable if the response breaks off or times out; an incomplete line is dropped."""
         if not self._response.headers.get("transfer-encoding"):
             # Without chunked encoding, the end of the answer cannot be distinguished from a broken connection.
             raise ApiServerUnreachable(f"{self._host} does not stream its answer; is a proxy between us and it?")

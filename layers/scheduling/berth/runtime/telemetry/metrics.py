@@ -151,7 +151,7 @@ class CacheMetrics:
 
     def fell_back(self) -> None:
         """Record that a call used another configuration, or earlier credentials, because those in force cannot be
-        loaded: a failure, although the call gets an answer. The alarm Failures counts it."""
+        loaded. This is a failure, although the call gets an answer. The metric of the alarm Failures includes it."""
         self._add(FAILURES, {"Failures": [1.0]})
 
     def _add(self, metrics: Group, values: Mapping[str, list[float]]) -> None:

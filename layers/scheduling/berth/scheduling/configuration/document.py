@@ -210,7 +210,7 @@ class ProfileDefinition(_Document):
         composition = self.composition()
         if not composition.plugins:
             raise PydanticCustomError("no_plugins", "the profile has no plugins")
-        # The raw score of TaintToleration is the number of untolerated taints; only normalization reverses it.
+        # TaintToleration's raw score counts untolerated PreferNoSchedule taints; only normalization reverses it.
         if composition.scale is Scale.AS_IS and "TaintToleration" in composition.plugins:
             raise PydanticCustomError("as_is", "TaintToleration cannot score with 'scores: as-is'; use 'totals'")
         return self

@@ -358,8 +358,8 @@ class Counting:
         return tuple(demand for demand in found if demand.resource in self._resources) if self.floating.exist else found
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
-        """Return the pool from which this demand of the pod is met; None if it is unknown. The pool is also unknown for
-        a percentage of a missing device: then another device is used."""
+        """Return the pool from which this demand of the pod is met; None if it is unknown. The pool is also unknown if
+        the pod requests a percentage of a device that the node lacks."""
         if not self._has_devices(demand.resource):
             return self._plain_pool(demand.resource)
         index = index_in(pod.annotations.get(annotation_of(demand.resource)))

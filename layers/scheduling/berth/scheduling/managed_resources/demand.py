@@ -118,8 +118,8 @@ class DemandReader:
 
 
 def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRequest | None:
-    """Return the containers' demand of the resource; None if absent. If `name` differs from `resource`, it requests a
-    percentage."""
+    """Return the containers' demand for the resource; None if absent. If `name` differs from `resource`, the containers
+    request a percentage."""
     if name in spec.requests.beyond:
         return UnreadableRequest(REASON_REQUEST.format(name))
     units, percent = spec.requests.asked.get(name, 0), name != resource

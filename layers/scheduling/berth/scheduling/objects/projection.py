@@ -275,20 +275,20 @@ _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
 
 
 def compact_pod(obj: Object, annotations: Container[str] = (), *, images: bool = True) -> Object:
-    """Return the pod's `individual_fields`, and under SHARED its `shared_fields` as a text. Pods with equal shared
-    fields have the same text object, so that the parser can look it up without decoding it. Raises JSONEncodeError if
+    """Return the pod's `individual_fields`, and under SHARED its `shared_fields` as a string. Pods with equal shared
+    fields have the same string object, so that the parser can look it up without decoding it. Raises JSONEncodeError if
     JSON cannot represent a key or a value."""
     shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj), images=images))
     return without_empty_parts(individual_fields(obj, annotations), obj) | {SHARED: shared}
 
 
 def encode_shared_fields(shared: Object) -> str:
-    """Encode shared fields as the text under SHARED. Raises JSONEncodeError."""
+    """Encode shared fields as the string under SHARED. Raises JSONEncodeError."""
     return intern(orjson.dumps(shared, option=orjson.OPT_SORT_KEYS).translate(_EXCHANGED).decode())
 
 
 def decode_shared_fields(source: str) -> object:
-    """Decode the text under SHARED. The result may be any JSON value. Raises JSONDecodeError."""
+    """Decode the string under SHARED. The result may be any JSON value. Raises JSONDecodeError."""
     return orjson.loads(source.encode(errors="replace").translate(_EXCHANGED))
 
 

@@ -90,7 +90,7 @@ def pick(values: SupportsGetItem[K, V], keys: Sequence[K]) -> tuple[V, ...]:
 
 
 class NodePositions:
-    """The positions of nodes by name, from 1 to `size` - 1. Immutable except for the copy that `_lay_out` makes."""
+    """The positions of nodes by name, from 1 to `size` - 1. The positions never change; only caches do."""
 
     __slots__ = ("_by_sorted_name", "_calls", "_laid_out", "_numbers", "_vacant", "size")
 

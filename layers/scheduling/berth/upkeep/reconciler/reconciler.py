@@ -125,8 +125,8 @@ class Reconciler:
         """Whether the ledger has a later epoch; then this reconciler stops, and its watcher resigns."""
 
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
-        """Apply a publication, by key; None for a deleted object. The first publication has all objects. observed_at:
-        when the pods were observed, in seconds since the epoch."""
+        """Apply a publication. nodes, pods: the changed objects by key; None if deleted. The first publication contains
+        all objects. observed_at: when the pods were observed, in seconds since the epoch."""
         changed = self._published.update(nodes, pods)
         self._observed_at = observed_at
         if self._has_state:

@@ -18,7 +18,7 @@ def diff(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["policy", "diff", *arguments, "--recording", "r"], prog_name="berth")
 
 
-def test_differing_decision_is_reported_and_exits_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_differing_decision_is_reported_with_exit_status_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     recording(Path("whole"), two_nodes, LABELLED)
     lines = gzip.decompress(Path("whole").read_bytes()).replace(b'"outcome":"feasible"', b'"outcome":"other"')

@@ -9,7 +9,7 @@ import pytest
 
 from berth.scheduling.fields.reading import MalformedField
 from berth.scheduling.objects import PriorityClass
-from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit
+from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, admit, parse_name
 
 GPU = "nvidia.com/gpu"
 CLASSES = PriorityClasses([PriorityClass("high", 1000, preemption_policy="Never"), PriorityClass("low", -5)])
@@ -196,3 +196,17 @@ def test_does_not_modify_manifest() -> None:
 def test_error_names_field_of_wrong_type(spec: Mapping[str, object], message: str) -> None:
     with pytest.raises(MalformedField, match=message):
         stored(spec)
+
+
+@pytest.mark.parametrize(
+    ("text", "namespace"),
+    [
+        pytest.param("web", "default", id="only the pod"),
+        pytest.param("shop/web", "shop", id="with the namespace"),
+        pytest.param("pod/web", "default", id="as kubectl prints it"),
+        pytest.param("shop/pod/web", "shop", id="as kubectl prints it, with the namespace"),
+        pytest.param("tripod/web", "tripod", id="a namespace that ends with pod"),
+    ],
+)
+def test_parses_namespace_and_name_of_pod(text: str, namespace: str) -> None:
+    assert parse_name(text) == (namespace, "web")
