@@ -141,13 +141,19 @@ class DrivenApiServer:
     def next(self, path: str) -> Exchange:
         """The next request for this path; waits for it."""
         try:
-            return self._arrived[path].get(timeout=PATIENCE_SECONDS)
+            return self._queue(path).get(timeout=PATIENCE_SECONDS)
         except Empty:
             raise AssertionError(f"no request for {path} came") from None
 
     def nothing_waits(self) -> bool:
         """Whether every request that arrived was given to the test."""
-        return all(queue.empty() for queue in self._arrived.values())
+        with self._lock:
+            return all(queue.empty() for queue in self._arrived.values())
+
+    def _queue(self, path: str) -> Queue[Exchange]:
+        # Without the lock, a test and a request that come at once each get a queue of their own.
+        with self._lock:
+            return self._arrived[path]
 
     def start(self) -> None:
         self._server = _Server(self, self._port, self._tls)
@@ -167,7 +173,7 @@ class DrivenApiServer:
     def take_over(self, exchange: Exchange) -> None:
         with self._lock:
             self._open.append(exchange)
-        self._arrived[exchange.path].put(exchange)
+        self._queue(exchange.path).put(exchange)
         exchange.dealt_with.wait()
 
 
