@@ -46,7 +46,7 @@ class Subject:
     snapshot: Snapshot
     pods: Sequence[Pod]
 
-    @property
+    @cached_property
     def harness(self) -> PluginHarness:
         return PluginHarness(self.plugin, self.snapshot)
 

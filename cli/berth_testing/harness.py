@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from datetime import date
 from functools import cache
 from types import FrameType
@@ -134,7 +135,9 @@ class PluginHarness:
         return {name: (status.code, status.reasons, raw.get(name)) for name, status in statuses.items()}
 
     def at(self, snapshot: Snapshot) -> PluginHarness:
-        return PluginHarness(self.plugin, snapshot)
+        found = copy(self)
+        found.snapshot = snapshot
+        return found
 
     def _evaluation(self, pod: Pod) -> Evaluation:
         local = LocalEvaluation.of(self._profile, pod, self.snapshot)
