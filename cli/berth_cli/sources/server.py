@@ -68,7 +68,8 @@ class TLSMaterial:
 
     def checked(self) -> TLSMaterial:
         """Return this object. Raises CredentialsUnreadable if a certificate is unusable or does not match its key."""
-        _context(self)
+        if self.ca or self.certificate:
+            _context(self)
         return self
 
 
