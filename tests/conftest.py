@@ -74,10 +74,6 @@ def pytest_collection_finish() -> None:
     sessions = sys.modules.get("botocore.session")
     if sessions is not None:
         sessions.create_loader = cache(sessions.create_loader)  # type: ignore[attr-defined]
-    if "moto.core.botocore_stubber" in sys.modules:
-        from tests import moto_caches
-
-        moto_caches.install()
     gc.enable()
     gc.collect()
     gc.freeze()

@@ -90,6 +90,11 @@ class _Pod:
     got: dict[str, int] = field(default_factory=dict)
     """What Berth's Binding gave it, by pool, whatever its annotations say later."""
 
+    @property
+    def state(self) -> tuple[object, ...]:
+        """Return all that content reads and that changes."""
+        return self.version, self.node, self.finished, self.deleting, tuple(self.annotations.items()), self.by_percent
+
     def content(self) -> dict[str, object]:
         found = pod_object(
             self.key.name, self.key.namespace, self.key.uid, node_name=self.node, requests={SLOT: str(self.units)}
@@ -119,6 +124,7 @@ class CountedCluster(PodBinder, ReservedPods):
         self._uids = count(1)
         self._shown_nodes: dict[str, NodeInfo] = {}
         self._shown_pods: dict[str, Pod] = {}
+        self._read: dict[str, tuple[tuple[object, ...], Pod]] = {}
         self._hidden: set[str] = set()
         self._reduced: set[str] = set()
 
@@ -192,12 +198,17 @@ class CountedCluster(PodBinder, ReservedPods):
         return name, found
 
     def _published_pod(self, pod: _Pod) -> tuple[str, Pod]:
-        content = pod.content()
-        if pod.key.uid in self._reduced:
-            *_, reduced = reduced_pods(compact_pod(content, (REQUEST, DEVICE)))
-            content = dict(reduced)
-        found = read_pod(content)
-        assert isinstance(found, Pod)
+        is_reduced = pod.key.uid in self._reduced
+        state, found = self._read.get(pod.key.uid, ((), None))
+        if found is None or state != (is_reduced, *pod.state):
+            content = pod.content()
+            if is_reduced:
+                *_, reduced = reduced_pods(compact_pod(content, (REQUEST, DEVICE)))
+                content = dict(reduced)
+            read = read_pod(content)
+            assert isinstance(read, Pod)
+            self._read[pod.key.uid] = (is_reduced, *pod.state), read
+            found = read
         return f"{pod.key.namespace}/{pod.key.name}", found
 
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:

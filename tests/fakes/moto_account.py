@@ -9,7 +9,11 @@ import botocore.loaders
 import botocore.session
 from moto.core.botocore_stubber import BotocoreStubber
 
+from tests import moto_caches
+
 REGION = "us-east-1"
+
+moto_caches.install()
 
 # Descriptions of services are megabytes of JSON: all sessions read them once.
 _DESCRIPTIONS = botocore.loaders.create_loader()

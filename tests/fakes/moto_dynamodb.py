@@ -12,10 +12,13 @@ from moto.core.botocore_stubber import BotocoreStubber
 
 from berth.runtime import aws_clients
 from berth_cli.server.options import DynamoDBStore
+from tests import moto_caches
 from tests.builders.tables import create_cache_table, create_ledger_table
 
 REGION = "us-east-1"
 SESSIONS_STORE = DynamoDBStore()
+
+moto_caches.install()
 
 
 class MotoDynamoDB:

@@ -13,6 +13,8 @@ from berth.scheduling.policy import Policy
 
 from .late_view import ForgetfulVictims, History
 
+pytestmark = pytest.mark.long
+
 SEEDS = range(300)
 
 

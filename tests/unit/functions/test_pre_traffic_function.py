@@ -51,9 +51,9 @@ def codedeploy() -> Iterator[tuple[Any, Stubber]]:
         yield client, stubber
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def handlers(load_function: Load, cluster_dump: str) -> dict[str, Handler]:
-    """The real ones, as new environments, on the session's stack."""
+    """Return the real ones on the session's stack. The filters wait only once for the node that does not exist."""
     return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump} if verb == "bind" else {}) for verb in VERBS}
 
 

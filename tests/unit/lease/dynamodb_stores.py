@@ -24,6 +24,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.dynamodb import HEAD_KEY
 from berth.lease.dynamodb_lock import FENCE_MATCHES, DynamoDBLeaseLock, fenced_update
 from berth.lease.lock import Fence, Lease, LeaseLock, LeaseSpec, Unavailable
+from tests import moto_caches
 from tests.builders.tables import create_cache_table
 
 from .faults import ERROR_CODES, Fault, Faults
@@ -99,6 +100,7 @@ def client_of(
 @cache
 def moto_client(*, attempts: int = 1) -> DynamoDBClient:
     """In this process, one request at a time: moto is not to be asked by several threads."""
+    moto_caches.install()
     stubber = BotocoreStubber()
     stubber.enabled = True
     return client_of(lambda request: stubber("before-send.dynamodb", request), attempts=attempts)
