@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from threading import Event
+from threading import Event, current_thread, main_thread
 
 import pytest
 
@@ -238,11 +238,19 @@ def test_returns_at_once_while_the_api_server_is_slow() -> None:
 def test_drops_pending_events_if_the_run_ends_during_an_outage() -> None:
     slow, recording = SlowPodEvents(), Recording()
     slow.then = lambda: recording.clock.advance(CLOSE_SECONDS)
-    recorder = Recorder(slow, recording.clock, recording.clock, lambda: "id", recording.warnings.append)
+
+    def monotonic() -> float:
+        now = recording.clock()
+        if current_thread() is main_thread():
+            slow.let.set()  # no write ends before close reads the clock
+        return now
+
+    recorder = Recorder(slow, recording.clock, monotonic, lambda: "id", recording.warnings.append)
+    slow.let.clear()
     for name in ("a", "b", "c"):
         recorder.record(of_pod(name))
-    slow.let.set()
+    assert not slow.let.is_set()
     recorder.close()
-    assert slow.calls < 3
+    assert 0 < slow.calls < 3
     recorder.record(of_pod("d"))
     assert slow.calls < 3
