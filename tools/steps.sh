@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # tools/steps.sh change | nightly: makes the targets in .ci/change or .ci/nightly, some in parallel, and prints a table
-# of results and times. `change` ends at the first failure and prints the output of the step; `nightly` goes on.
-# Everything that a step prints is in .build/steps/STEP.log. CONTINUE=1 leaves out what has passed at this commit.
+# of results and times, and the last lines of a failed step. `change` ends at the first failure; `nightly` goes on.
+# The output of each step is in .build/steps/STEP.log. CONTINUE=1 skips the steps that have passed at this commit.
 set -uo pipefail
-set -f # a * in a step is for its target
+set -f # the shell must not expand a * in a step
 cd "$(dirname "$0")/.."
 
 lane=${1:?change or nightly}
@@ -39,7 +39,7 @@ step() {
   [ "$result" = ended ] || [ -z "$passed" ] || touch "$passed/$name"
 }
 
-track() { # NAME: makes its steps; in `change` until one fails
+track() { # NAME: makes the steps of the track; in `change` until a step fails
   local name words failed=0
   while read -r name words; do
     [ "$name" = "$1" ] || continue

@@ -40,7 +40,7 @@ def _install_audit_hook() -> None:
 
 @contextmanager
 def side_effects() -> Iterator[set[str]]:
-    """Collect the names of I/O, clocks and random numbers that this thread uses in the block. Import modules before."""
+    """Collect the names of I/O, clocks and random numbers that this thread uses in the block. Import modules first."""
     _install_audit_hook()
     found: set[str] = set()
     before = sys.getprofile()

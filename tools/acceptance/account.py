@@ -47,7 +47,7 @@ class Account:
 
     @property
     def created(self) -> bool:
-        """Return whether this run created the stack, and the stack still exists."""
+        """Whether this run created the stack, and the stack still exists."""
         return self._may_delete and self._exists()
 
     def wait_for_alarm(self, logical_id: str, limit: float) -> float:

@@ -25,14 +25,14 @@ WAIT_SECONDS, CALL_SECONDS, POLL_SECONDS = 120, 10.0, 0.02
 
 
 def scheduler_command(given: str | None) -> list[str]:
-    """Return the given scheduler, or else the one that `make e2e` built, or else the one on the PATH."""
+    """Return the given command, else the scheduler that `make e2e` built, else kube-scheduler from the PATH."""
     if given:
         return shlex.split(given)
     return [str(BUILT_SCHEDULER), "kube-scheduler"] if BUILT_SCHEDULER.exists() else ["kube-scheduler"]
 
 
 def scheduler_configuration(document: Mapping[str, Any], kubeconfig: Path) -> dict[str, Any]:
-    """Change the output of `berth scheduler-config` for a scheduler SCHEDULER_NAME on this machine."""
+    """Change the output of `berth scheduler-config` for a scheduler named SCHEDULER_NAME on this machine."""
     changed: dict[str, Any] = json.loads(json.dumps(document))
     changed["leaderElection"] = {"leaderElect": False}
     changed["clientConnection"] = {"kubeconfig": str(kubeconfig)}

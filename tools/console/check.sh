@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks form, style and types of the console's page and of its tests. FIX=1 formats first. Without npm it skips them.
+# Checks format, lint and types of the console's page and its tests. FIX=1 formats first. Without npm, checks nothing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Chromium with apt-get if that is possible. Ends with 0 in any case: the tests report what is missing.
+# Installs Chromium with apt-get if that is possible. The exit status is always 0: the tests report a missing browser.
 set -uo pipefail
 
 command -v chromium chromium-browser google-chrome && exit

@@ -1,5 +1,5 @@
-// Lint of the console's page and of the tests of its modules. TypeScript (tsc) checks types and unknown names, Prettier
-// the form. The rules are listed one by one, so that ESLint does not look for configurations in this file's folder.
+// Lints the console's page and the tests of its modules. TypeScript (tsc) checks types and unknown names; Prettier, the
+// format. The rules are listed one by one, so that ESLint does not look for configurations in this file's folder.
 
 const NO_MARKUP = 'Texts stay texts: make elements with element() of views/dom.js.';
 

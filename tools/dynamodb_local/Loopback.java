@@ -5,7 +5,7 @@ import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
-/** Starts DynamoDB Local on the loopback address: it has no option for it, and listens on all addresses otherwise. */
+/** Starts DynamoDB Local on the loopback address. It does not have an option for this, and listens on all addresses. */
 public final class Loopback {
   public static void main(String[] arguments) throws Exception {
     DynamoDBProxyServer proxy = ServerRunner.createServerFromCommandLineArgs(arguments);

@@ -26,7 +26,7 @@ from tests.e2e.kubernetes.loopback import HOST
 
 PROFILE = "label-priority"
 HTTP_TIMEOUT_SECONDS = 10
-"""The httpTimeout: the first call starts a process and unpacks the layers on this machine."""
+"""The httpTimeout in seconds: the first call starts a process and unpacks the layers on this machine."""
 FIRST_PUBLICATION_SECONDS = 150
 """The time limit in seconds for the first publication. The schedule starts the watcher once a minute."""
 FIRST_CALLS_SECONDS = 150
@@ -46,7 +46,7 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`url` ends with /scheduler and does not contain credentials."""
+    """The stack's address and credentials. `url` ends with /scheduler and does not contain the credentials."""
 
     url: str
     username: str

@@ -1,6 +1,6 @@
 """`python -m tools.supply_chain.audit [--offline-ok]`: reports known vulnerabilities in locked packages.
 
-The audit fails if it finds one, or if it cannot reach the service, unless `--offline-ok` allows the latter.
+The audit fails if it finds a vulnerability, or, unless `--offline-ok` is given, if it cannot reach the service.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Outcome(StrEnum):
 
 
 def judge(report: dict[str, Any]) -> tuple[Outcome, list[str]]:
-    """Return the outcome of a pip-audit report, and the reasons. pip-audit also reports success if it skips all
-    packages, because the service has no data, or some of them; these are separate outcomes here.
+    """Return the outcome of a pip-audit report, and the reasons. pip-audit also reports success if it skips some
+    packages, or all of them because the service does not have data; these are separate outcomes here.
     """
     found, skipped = dict[str, None](), dict[str, None]()  # a package in two files counts once
     for each in report["dependencies"]:

@@ -269,8 +269,8 @@ def scheduler_config(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The settings of the Berth that the scheduler calls. authentication: the stack's mode; empty if unknown. basic:
-    the user and the password; None if they are not wanted. bound_schedulers: the schedulers whose pods bind accepts."""
+    """The settings of the called stack or server. authentication: the stack's mode; empty if unknown. basic: the user
+    and the password; None if not requested. bound_schedulers: the schedulers whose pods bind accepts."""
 
     configuration: BerthConfiguration
     address: str

@@ -248,7 +248,7 @@ def _new_recording(path: Path, *, has_all_fields: bool) -> RecordingWriter:
 
 @contextmanager
 def _console(stack: LocalStack, address: str, port: int | None) -> Iterator[None]:
-    """Serve the console page until the block ends. port: None for no page."""
+    """Serve the console page until the block ends. port: None to serve no page."""
     if port is None:
         yield
         return
@@ -271,8 +271,8 @@ def _followed(
     warnings: Callable[[BerthConfiguration], Iterable[object]],
     problems: Problems,
 ) -> Iterator[None]:
-    """Apply the configuration's file whenever it changes, until the block ends. Does not follow it if servers share the
-    tables: only `berth config apply` changes these."""
+    """Apply the configuration's file whenever it changes, until the block ends. If servers share the tables, do not
+    follow the file: then only `berth config apply` changes the configuration."""
     from berth_cli.configuration.changed_file import ConfigurationFile, local_functions
     from berth_cli.server.store.embedded_store import EmbeddedStore
     from berth_cli.server.watcher_thread import watcher_thread

@@ -36,7 +36,7 @@ def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> tup
 
 
 def plugin_configs(configuration: BerthConfiguration) -> list[PluginConfig]:
-    """Return the plugin arguments of all profiles, in their order: `build_plugin` uses the last ones of a plugin."""
+    """Return the plugin arguments of all profiles, in order: `build_plugin` uses the last arguments of a plugin."""
     definitions = configuration.definitions.values()
     return [*configuration.plugin_config, *(each for definition in definitions for each in definition.plugin_config)]
 

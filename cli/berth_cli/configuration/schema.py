@@ -79,7 +79,7 @@ def _schema() -> Schema:
 
 
 def _resolve(schema: Schema, value: object, whole: Schema) -> Schema:
-    """Return the schema behind references; of alternatives, the one whose `name` equals the value's `name`."""
+    """Resolve references; among alternatives, return the schema whose `name` equals the value's `name`."""
     if "$ref" in schema:
         return _resolve(whole["$defs"][schema["$ref"].rpartition("/")[2]], value, whole)
     name = value.get("name") if isinstance(value, dict) else None

@@ -44,8 +44,8 @@ _PLUGINS_ARE_LIVE = "a document in force that names plugins runs these, too: to 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
     """The result of a trial. errors: for each verb that cannot use the document, the cause. report: the report of the
-    first verb that evaluated pods. plugin_versions: the version of the custom plugins on each other verb; an empty text
-    if the document does not use any.
+    first verb that evaluated pods. plugin_versions: the version of the custom plugins on each verb without an error;
+    an empty text if the document does not use any.
     """
 
     errors: Mapping[str, str]
@@ -109,7 +109,7 @@ def try_document(document: str, functions: Mapping[str, Invoke]) -> TrialResult:
 
 
 def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
-    """Return the verbs' functions of a stack. Raises StackUnavailable, and TrialUnavailable if it does not have any."""
+    """Return the functions of a stack's verbs. Raises StackUnavailable, and TrialUnavailable if there are none."""
     import boto3
     from botocore.config import Config
 
@@ -126,7 +126,7 @@ def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
 
 
 def verbs_of_aliases(aliases: Mapping[str, str]) -> Mapping[str, str]:
-    """Map each verb to its function's alias. aliases: by logical id (function, then `Alias`)."""
+    """Map each verb to its function's alias. aliases: physical ids by logical id (the function's, then `Alias`)."""
     return {
         verb: physical_id
         for function, verb in VERB_FUNCTIONS.items()

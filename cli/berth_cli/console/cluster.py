@@ -67,7 +67,7 @@ class ObservedCluster:
 
 @dataclass(frozen=True, slots=True)
 class NotRead:
-    """Replaces a result that cannot be read now. reason: text for users."""
+    """A result that cannot be read now. reason: text for users."""
 
     reason: str
 

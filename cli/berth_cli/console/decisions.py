@@ -22,7 +22,7 @@ from berth_cli.installation.doctor.checks.verbs import PROBE_NAME, PROBE_NAMESPA
 from berth_cli.server.recent_decisions import RecentDecisions
 
 MAX_SHOWN = 200
-"""The maximum number of decisions in a list, which has the newest ones. The counts include all decisions."""
+"""The maximum number of decisions in a list, which has the newest decisions. The counts include all decisions."""
 
 NO_DECISIONS = (
     "this console has no decisions: no verb runs in its process; start berth serve with --console, or berth console "
@@ -30,7 +30,7 @@ NO_DECISIONS = (
 )
 
 SUMMARY_NODES = 30
-"""The number of node names per reason: a filter can match parts of them."""
+"""The maximum number of node names per reason in a summary. A filter can match parts of these names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class DecisionDocuments:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """Return the application's documents by path."""
+        """The application's documents by path."""
         return {"/api/decisions": self.decisions, "/api/decision": self.decision}
 
     def decisions(self, query: Query) -> bytes | Refusal:
@@ -183,7 +183,7 @@ def _has(decision: Decision, verb: str, reason: str) -> bool:
 
 
 def _has_text(decision: Decision, text: str) -> bool:
-    """Return whether the record contains the text, or evaluated the node with this name."""
+    """Return whether the record contains the text, or has a verdict on the node with this name."""
     if not text:
         return True
     record = decision.record

@@ -123,7 +123,7 @@ class Feed:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """Return the application's documents by path."""
+        """The application's documents by path."""
         return {"/api/cluster": self.cluster, "/api/pods": self.pods}
 
     # The thread that follows the source

@@ -45,7 +45,7 @@ class GangDocuments:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """Return the application's documents by path."""
+        """The application's documents by path."""
         return {"/api/gangs": self.gangs, "/api/gang": self.gang}
 
     def gangs(self, _: Query) -> bytes | Refusal:

@@ -52,7 +52,7 @@ class PendingDocuments:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """Return the application's documents by path."""
+        """The application's documents by path."""
         return {"/api/pending": self.pending, "/api/explain": self.explain}
 
     def pending(self, _: Query) -> bytes | Refusal:

@@ -35,9 +35,9 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: each with the nodes
-    that it rejects, the most useful reason first. note: another reason why the pod waits. node: the node where the
-    scheduler places it, maybe after evictions. message: the scheduler's message if it does not."""
+    """The verdict on one kind of pod. fitting: the number of nodes that pass all rules. reasons: the reasons
+    and the nodes that they reject, the most useful reason first. note: another reason why the pod waits. node: where
+    the scheduler places the pod, maybe after evictions. message: the scheduler's message if it does not."""
 
     category: Category
     fitting: int = 0

@@ -104,7 +104,7 @@ read more often."""
 def cluster_contents(
     dump: Path | None, kubeconfig: Path | None, configured: ActiveConfiguration, weight: int
 ) -> ConsoleContents:
-    """Show a dump, or a live cluster. Raises ClickException for a kubeconfig that cannot be read."""
+    """Return the contents for a dump or a live cluster. Raises ClickException if the kubeconfig cannot be read."""
     if dump is not None:
         return ConsoleContents(followed_dump(dump, configured), weight=weight)
     assert kubeconfig is not None
@@ -115,7 +115,7 @@ def cluster_contents(
 
 
 def stack_contents(stack: str, region: str | None, weight: int) -> ConsoleContents:
-    """Show the node cache of a deployed stack, and the decisions in its table. Raises ClickException."""
+    """Return the contents for a deployed stack: its node cache and its recorded decisions. Raises ClickException."""
     with aws_errors():
         deployed = describe(stack, region)
         client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
@@ -135,8 +135,8 @@ def stack_contents(stack: str, region: str | None, weight: int) -> ConsoleConten
 
 
 def serve_contents(address: str, adapters: CacheAdapters, recent: RecentDecisions) -> ConsoleContents:
-    """Show the cluster that the verbs of `berth serve` in this process use, and their decisions. address: the server's
-    address."""
+    """Return the contents for `berth serve` in this process: the cluster that its verbs use, and their decisions.
+    address: the server's address."""
     tables, configurations = adapters.tables, adapters.configurations
     replacements = NodeCacheReader(tables.cache, ReplacementsView(), time.sleep)
     source = NodeCacheSource(

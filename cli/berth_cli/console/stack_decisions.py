@@ -1,6 +1,6 @@
 """The decisions of a deployed stack, from the records in its cache table. The list may be incomplete. Functions record
-only some calls, and the table stores the records by pod. Each read queries only some of the waiting pods and of those
-that started last, in turn.
+only some calls, and the table stores the records by pod. Each read queries, in turn, only some of the waiting pods and
+of the pods that started last.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class StackDecisions(DecisionSource):
         return None
 
     def _due(self, snapshot: Snapshot) -> list[PodName]:
-        """Return the next pods to query: those that were queried longest ago."""
+        """Return the next pods to query: the least recently queried pods."""
         placed = (pod for node in snapshot.nodes.values() for pod in node.pods)
         started = nlargest(STARTED_PODS, placed, key=lambda pod: inf if pod.start_time is None else pod.start_time)
         names = [(pod.namespace, pod.name) for pod in (*snapshot.unbound.values(), *started)]

@@ -1,4 +1,4 @@
-"""Which waiting pods find no room at their turn, because the scheduler places others first.
+"""Finds the waiting pods that have no room left when the scheduler tries them, because it tries other pods first.
 
 All pods take their turns in one run, so hundreds of them cost about as much as in `berth simulate`.
 """
@@ -16,11 +16,11 @@ from berth_cli.placement.queue import by_turn, rank_of
 
 
 class Turns:
-    """Places pods in order, as far as the time allows. takers: by UID, the pod that took the place of each one so far;
-    None if it has room. Pods of equal rank do not count."""
+    """Places pods in order, as far as the time allows. takers: by UID of each pod so far, the pod that took its
+    room; None if the pod has room. Pods of equal rank are not takers."""
 
     def __init__(self, order: Sequence[Pod], snapshot: Snapshot, rules: Rules) -> None:
-        """`order`: as in the queue."""
+        """Prepare the turns. `order`: the pods in the order of the scheduling queue."""
         self.takers: dict[str, Pod | None] = {}
         self._names, self._rules, self._turns = list(snapshot.nodes), rules, self._run(order, snapshot)
 
@@ -39,7 +39,7 @@ class Turns:
         turns = run_turns(order, snapshot, self._rules, lambda: False)
         for pods, (placed, state) in zip(by_turn(order), turns, strict=True):
             if rank_of(pods[0]) != rank:
-                # What had room before the last rank may have lost it.
+                # A kind of pod that had room at the previous rank may have none now.
                 rank, before = rank_of(pods[0]), len(history)
                 by_kind = {kind: taker for kind, taker in by_kind.items() if taker is not None}
             history += [(pod, state) for pod in placed[:1]]

@@ -85,7 +85,7 @@ class PoolShortage:
 
     @property
     def room(self) -> int:
-        """The number of units that the pod may request; below 0 if pods hold more than the capacity."""
+        """The number of units that the pod may request; below 0 if the held and kept units exceed the capacity."""
         return self.capacity - self.held - self.kept
 
     @property

@@ -25,12 +25,12 @@ Edit = Callable[[Object], object]
 @dataclass(frozen=True, slots=True)
 class Case:
     """A pod and its cluster. pod: the pod, without a node. snapshot: the cluster without this pod. in_gang: whether the
-    pod is placed together with the other members of its gang, which are then in the snapshot. planned: members that the
-    snapshot has on the nodes of the gang's plan. missing: the number of pods that need a node; in a gang it may be more
-    than 1. capacities: the changed capacities, by floating pool. rivals, followers: the waiting pods that the scheduler
-    tries before and after the pod. asked: the UID of the gang's member that needs a place; empty if any member may get
-    it. selecting: by namespace and name of a pod on a node, the fields SELECTING of its spec; lacks the pods whose
-    fields are unknown."""
+    pod is placed together with the other members of its gang, which are then in the snapshot. planned: gang members and
+    rivals that the snapshot has on their planned nodes. missing: the number of pods that need a node; in a gang it may
+    be more than 1. capacities: the changed capacities, by floating pool. rivals, followers: the waiting pods that the
+    scheduler tries before and after the pod. asked: the UID of the gang's member that needs a place; empty if any
+    member may get it. selecting: by namespace and name of a pod on a node, the fields SELECTING of its spec; omits pods
+    whose fields are unknown."""
 
     pod: Pod
     snapshot: Snapshot
@@ -95,7 +95,7 @@ class Case:
         return self.with_changes(Changes(nodes=[node])) if isinstance(node, NodeInfo) and not node.defect else None
 
     def with_new_nodes(self, likes: Iterable[str], count: int = 1) -> tuple[Case, Mapping[str, str]]:
-        """Add `count` new nodes like each of these, with the model's DaemonSet and static pods. Return the case, and
+        """Add `count` nodes like each node in `likes`, with its DaemonSet and static pods. Return the case, and
         the name of each new node's model."""
         nodes, models = self.snapshot.nodes, dict[str, str]()
         for like in likes:
@@ -115,11 +115,11 @@ class Case:
         return replace(self, snapshot=self.snapshot.with_changes(changes))
 
     def lacks_replacement_of(self, pod: Pod) -> bool:
-        """Return whether a controller replaces this pod on a node, by a pod that is not known."""
+        """Return whether a controller would replace this pod on a node with a pod that is not known."""
         return pod.spec.controller is not None and (pod.namespace, pod.name) not in self.selecting
 
     def replacement_of(self, pod: Pod) -> Pod:
-        """Return the pod that the controller of this pod on a node creates in its place. It must be known."""
+        """Return the pod that the controller of this pod on a node would create in its place; it must be known."""
         document = pod_document(replace(pod, node_name=""))
         spec = part(document, "spec") | self.selecting[pod.namespace, pod.name]
         read = read_pod({**document, "spec": spec})

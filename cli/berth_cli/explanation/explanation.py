@@ -42,7 +42,7 @@ class Explanation:
     """The explanation. node: the pod's node, or the node on which it would be placed. fitting: the nodes that pass all
     rules; ranking: the best of them. search: None if it was not run. cause: set for verdicts in FAILS. held: the reason
     that does not depend on the nodes; may be empty. missing: everything that the pod lacks if it does not fit on any
-    node; pools: the floating pools among it. taken: the waiting pod that is tried first and takes the place; may be
+    node; pools: the floating pools in it. taken: the waiting pod that is tried first and takes the place; may be
     empty. now: seconds since the epoch."""
 
     pod: Pod
@@ -118,7 +118,7 @@ def explain_pod(
 
 def missing_for(case: Case, rules: Rules, reasons: Reasons, pools: Sequence[PoolShortage]) -> Sequence[str]:
     """Return the reasons that keep the pod from all nodes, as clauses: first those that the end of other pods cannot
-    remove. reasons: those of all nodes. pools: those with too little left."""
+    remove. reasons: the reasons against all nodes. pools: the pools with too little left."""
     codes, selected = {each.code for each in reasons}, _selected(case)
     counted = [each.resource for each in rules.counted(case.pod)]
     found = [node.name for node in selected if all(rules.capacity(name, node) for name in counted)]
@@ -150,7 +150,7 @@ def _selected(case: Case) -> Collection[NodeInfo]:
 
 
 def _common(case: Case, failing: Failing, selected: Collection[NodeInfo]) -> Iterator[str]:
-    """Name the reasons that keep the pod from each usable node, or two that do so together."""
+    """Yield the reasons that keep the pod from every usable node, or two reasons that together do so."""
     codes = {name: {code for each in statuses for code in each.reason_codes} for name, statuses in failing.items()}
     usable = [name for name, own in codes.items() if OTHER_NODES.keys().isdisjoint(own)]
     by_text = defaultdict[tuple[ReasonCode, str], list[str]](list)
@@ -238,7 +238,7 @@ def _too_little(
 
 def pools_against(case: Case, rules: Rules, reasons: Reasons) -> Sequence[PoolShortage]:
     """Return the pools that are the only reason against a node, or that a waiting gang lacks. If every node has another
-    reason, return the pools of the cluster and namespace with too little left: a node would not help."""
+    reason, return the pools of cluster and namespace with too little left: a new node would not help."""
     if any(each.code is ReasonCode.GANG_WAITS_FOR_POOL for each in reasons):
         gang = rules.berth.gang_of(case.pod, case.snapshot)
         whole = replace(case, in_gang=True, missing=gang.minimum if gang else 1)

@@ -20,7 +20,7 @@ SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
 
 class Verdict(StrEnum):
     """The verdict on a pod, as in the JSON output. PLACEABLE: a node fits now. PREEMPTING: a node fits after evictions.
-    FAILS contains verdicts for a node that fits, maybe after evictions, but a call or the scheduler's cycle fails."""
+    FAILS contains the verdicts if a node fits, maybe after evictions, but a call or the scheduler's cycle fails."""
 
     PLACED = "placed"
     PLACEABLE = "placeable"
@@ -88,7 +88,7 @@ def read_state(obj: Object) -> PodState:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The cause why a pod waits although it fits. verdict: one of FAILS. event: the failure, as a clause. error: the
+    """The reason why a pod waits although it fits. verdict: one of FAILS. event: the failure, as a clause. error: the
     text of the failure; may be empty. at: the time of the failure, in seconds since the epoch; None: now."""
 
     verdict: Verdict

@@ -39,8 +39,8 @@ def tried_by(scheduler: str, waiting: Iterable[tuple[Pod, PodState]]) -> tuple[P
 def beside_waiting(
     case: Case, first: Pod, waiting: Iterable[tuple[Pod, PodState]], rules: Rules, is_over: IsOver
 ) -> Case:
-    """Return the case with the pods that are tried before and after this pod of its gang, in the scheduler's order.
-    Units of floating pools are kept for the former."""
+    """Return the case with the pods that the scheduler tries before and after `first`, in its order. Units of floating
+    pools are kept for the pods before it. first: the pod, or the first waiting member of its gang."""
     gang, queue = gang_names(first), tried_by(first.scheduler_name or DEFAULT_SCHEDULER, waiting)
     others = [pod for pod in queue if not gang or pod.namespace != first.namespace or gang_names(pod) != gang]
     rivals = tuple(pod for pod in others if rank_of(pod) < rank_of(first))
@@ -76,7 +76,7 @@ def first_taker(case: Case, rules: Rules, is_over: IsOver) -> tuple[Pod | None, 
 
 
 def beside_rivals(case: Case, rules: Rules, is_over: IsOver) -> Case:
-    """Return the case with all rivals on their nodes; they are not there yet, so they cannot end."""
+    """Return the case with all rivals on their nodes; they are not there yet, so no change can end them."""
     turns = [((), case.snapshot), *run_turns(case.rivals, case.snapshot, rules, is_over)]
     placed = (pod for pods, _ in turns for pod in pods)
     return replace(case, snapshot=turns[-1][1], planned=(*case.planned, *placed))
@@ -86,7 +86,7 @@ def run_turns(
     pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, is_over: IsOver
 ) -> Iterator[tuple[Sequence[Pod], Snapshot]]:
     """Place one pod, or one gang, after the other, without evictions. Yield the placed pods and the snapshot after each
-    turn; it shows whether the others wait for a floating pool."""
+    turn; the snapshot shows which of the other pods wait for a floating pool."""
     names, alone = list(snapshot.nodes), rules.without_gangs
     # Most pods fit nowhere, and pods of a controller are alike.
     nowhere = dict[object, bool]()

@@ -71,7 +71,7 @@ class Rules:
 
     @cached_property
     def without_gangs(self) -> Rules:
-        """Return these rules without gangs: every pod is placed alone."""
+        """These rules without gangs: every pod is placed alone."""
         return Rules(self.configuration.model_copy(update={"gangs": GangsConfiguration()}))
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Rules:
@@ -105,7 +105,7 @@ class Rules:
         return [name for name in names if name not in rejected]
 
     def failing(self, pod: Pod, names: Iterable[str], snapshot: Snapshot) -> Mapping[str, Sequence[Status]]:
-        """Return, by node of `names`, the statuses of all filters that reject it, not only of the first."""
+        """Return, for each node of `names`, the statuses of all filters that reject it, not only of the first."""
         found: dict[str, list[Status]] = {name: [] for name in names}
         for plugin in self.filters(pod):
             statuses = _alone(plugin, pod, snapshot).statuses
@@ -181,7 +181,7 @@ OTHER_NODES = {
 
 
 def by_reason(rejected: Mapping[str, Rejection], pod: Pod, snapshot: Snapshot) -> Reasons:
-    """Group the nodes by reason: first reasons of nodes that could otherwise take the pod, then the most frequent."""
+    """Group the nodes by reason: first the reasons of nodes that could otherwise take the pod, by frequency."""
     found: dict[Reason, list[str]] = {}
     for name, rejection in rejected.items():
         status = rejection.status
@@ -240,7 +240,7 @@ def other_nodes(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
 
 def missing_labels(pod: Pod, snapshot: Snapshot) -> Iterator[str]:
     """Yield the labels that the pod requires and that no node has, with the closest value or key of the nodes; and the
-    labels that it excludes and that every node has. With several terms of an affinity: if each term needs such one."""
+    labels that it excludes and that every node has. With several affinity terms: only if each needs such a label."""
     nodes, required = [node.labels for node in snapshot.nodes.values()], pod.spec.node_affinity.required
 
     def unmet(wanted: Iterable[Requirement]) -> list[Requirement]:
@@ -264,7 +264,7 @@ def _wanted(label: Requirement) -> str:
 
 
 def _closest(label: Requirement, nodes: Sequence[Mapping[str, str]]) -> str:
-    """Ask for the closest value of the label, or for the closest key if no node has the label."""
+    """Return a question about the closest value of the label, or about the closest key if no node has the label."""
     known = {node[label.key] for node in nodes if label.key in node}
     if not known:
         return did_you_mean(label.key, {key for node in nodes for key in node}, "the key ")

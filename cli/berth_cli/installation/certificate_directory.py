@@ -172,8 +172,8 @@ class CertificateDirectory:
     def issue(
         self, name: str, now: datetime, lifetime: timedelta, overlap: timedelta | None = None
     ) -> IssuedCertificate:
-        """Issue a client's first certificate. With an overlap: issue another one; the previous one stays allowed for
-        this time. Raises CertificateError."""
+        """Issue a client's first certificate. With an overlap: issue another certificate; the previous certificate
+        stays allowed for this time. Raises CertificateError."""
         record, authority = self.record(), self._authority()
         previous = record.active(name, now)
         if previous is not None and overlap is not None:
@@ -201,8 +201,8 @@ class CertificateDirectory:
         return issued
 
     def revoke(self, name_or_serial: str, now: datetime) -> tuple[IssuedCertificate, ...]:
-        """Revoke all certificates of a client, or one certificate by its serial. Raises CertificateError without
-        one."""
+        """Revoke all certificates of a client, or one certificate by its serial. Raises CertificateError if there is
+        none to revoke."""
         record = self.record()
         found = tuple(each for each in record.find(name_or_serial) if each.state(now) is not CertificateState.REVOKED)
         if not found:
@@ -231,7 +231,7 @@ class CertificateDirectory:
         return self.authority_file.read_bytes()
 
     def write_allow_list(self, now: datetime) -> None:
-        """Rewrite the allow-list without expired certificates. Raises CertificateError."""
+        """Rewrite the allow-list with all certificates that are valid now. Raises CertificateError."""
         _replace(self.allow_list_file, format_entries(self.record().allow_list_entries(now)).encode())
 
     def _authority(self) -> KeyPair:

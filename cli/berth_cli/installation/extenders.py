@@ -45,7 +45,7 @@ class ManagedResources:
 
     @property
     def bind_needs_every_pod(self) -> bool:
-        """True if bind must also be called for pods that do not request any of them by name."""
+        """Whether bind must also be called for pods that do not request any of them by name."""
         return self.by_annotation or self.rules_about_pods or self.gangs
 
 
@@ -95,8 +95,8 @@ class ExtenderOptions:
 
 def extenders(choices: ExtenderOptions) -> list[Entry]:
     """Return one or two entries, because `managedResources` limits all verbs of its entry to pods that request them
-    (fact 7). A policy for all pods gets an entry without `managedResources`, and a second with them, for bind only.
-    But pods that request by annotation do not match the second entry, and rules about other pods need every bind. In
+    (fact 7). A policy for all pods gets an entry without `managedResources`, and one with them for bind only. But pods
+    that request by annotation do not match the second entry, and rules about other pods need bind for every pod. In
     these cases the second entry has no verb; it only makes kube-scheduler ignore the resources. `enableHTTPS` is never
     set: without a CA it disables verification, with a CA it has no effect (fact 36).
     """
@@ -166,7 +166,7 @@ def refused_by_bind(schedulers: Iterable[str], bound: Container[str]) -> str:
 
 
 def member_waits(http_timeout: float) -> float:
-    """Return for how many seconds a gang member waits in bind for the other members."""
+    """Return the number of seconds that a gang member waits in bind for the other members."""
     return max(0.0, http_timeout - GANG_BIND_SECONDS)
 
 

@@ -1,6 +1,6 @@
-"""Karpenter's NodePools and NodeOverlays: prints those that a policy needs, and finds why the policy rejects the nodes
-of a pool. Karpenter adds nodes by its own simulation, which does not call Berth. So its objects must state the labels
-and amounts that the policy reads.
+"""Karpenter's NodePools and NodeOverlays: prints the objects that a policy needs, and finds why the policy rejects the
+nodes of a pool. Karpenter adds nodes by its own simulation, which does not call Berth. So its objects must state the
+labels and amounts that the policy reads.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def build_layer(directory: Path, file: Path | None, architecture: str, python: s
 
 
 def own_requirements(file: Path) -> Mapping[str, str]:
-    """Return the locked requirements by name, without those that all functions include. Raises InvalidPackage."""
+    """Return the locked requirements by name, without packages that all functions include. Raises InvalidPackage."""
     everywhere = {name: version for name, version, _ in _requirements(_EVERY_FUNCTIONS)}
     present = {**{name: version for name, version, _ in _requirements(_SOME_FUNCTIONS)}, **everywhere}
     found: dict[str, str] = {}
@@ -130,7 +130,7 @@ def _requirements(file: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _check_imports(root: Path) -> None:
-    """Import all modules: verbs that cannot import a module use an earlier document. Raises InvalidPackage."""
+    """Import all modules: verbs that cannot import a module fall back to an earlier document. Raises InvalidPackage."""
     done = subprocess.run(  # noqa: S603  # this Python, in a process of its own
         [sys.executable, "-c", _IMPORT_ALL, str(root)], capture_output=True, text=True, check=False
     )
@@ -166,7 +166,7 @@ def _install(pins: Mapping[str, str], root: Path, architecture: str, python: str
 
 
 def _compile(root: Path, python: str) -> bool:
-    """Compile to byte-code, and return whether this version of Python is installed for it."""
+    """Compile to byte-code. Return whether it succeeded, which needs an installed Python of this version."""
     program = shutil.which(f"python{python}")
     if program is None:
         return False

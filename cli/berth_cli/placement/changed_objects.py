@@ -103,7 +103,7 @@ def runs_on_every_node(pod: Object) -> bool:
 
 
 def _controller_kind(pod: Object) -> str:
-    """Return the kind of the pod's controller; empty without one."""
+    """Return the kind of the pod's controller; empty without a controller."""
     owner = controller_of(part(pod, "metadata").get("ownerReferences"))
     return "" if owner is None else str(owner.get("kind"))
 
@@ -154,7 +154,7 @@ def node_like(model: Object, name: str) -> Object:
 
 
 def kinds_of_nodes(nodes: Mapping[str, NodeInfo]) -> Sequence[Sequence[str]]:
-    """Return the names of equal nodes, apart from their state."""
+    """Group the names of nodes that are equal apart from their state."""
     kinds: dict[bytes, list[str]] = {}
     for name, node in sorted(nodes.items()):
         kind = node_like(node_document(node), "")

@@ -32,7 +32,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The cause why the second run does not place a pod on its node of the first run: a plugin rejects the node or,
+    """The reason why the second run does not place a pod on its node of the first run: a plugin rejects the node or,
     without a plugin, another node has a higher score. `code`: the code of the plugin's reason; None without a
     plugin."""
 
@@ -96,7 +96,7 @@ class PodComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, and the pods on which one of them decided, sorted by descending priority, then by name."""
+    """Two runs, and the pods whose place one of them decided, sorted by descending priority, then by name."""
 
     before: Run
     after: Run
@@ -137,7 +137,7 @@ class ClusterLoad:
 
 
 def cluster_load(run: Run) -> ClusterLoad:
-    """Return the total load of the schedulable nodes, also of resources that the run's configuration counts."""
+    """Return the total load of the schedulable nodes, including resources that the run's configuration counts."""
     schedulable = [node for node in run.nodes.values() if not node.unschedulable]
     unused = sum(all(pod.controller_kind in EVERY_NODE for pod in node.pods) for node in schedulable)
     requested: Counter[str] = Counter()

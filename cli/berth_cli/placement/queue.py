@@ -1,6 +1,6 @@
 """kube-scheduler's queue: selects the pods to place, and sorts them.
 
-Pods with higher priority are first, then older pods: a dump does not contain when a pod entered the queue. Pods of
+Pods with higher priority are first, then older pods: a dump does not show when a pod entered the queue. Pods of
 equal age are sorted by namespace and name. Numbers in names are compared as numbers: replica 9 is before replica 10.
 """
 

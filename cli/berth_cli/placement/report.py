@@ -118,10 +118,7 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
 
 def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
     """Yield each pod with all nodes: feasible nodes with their total scores, the best first; then rejected nodes with
-    plugin and reason.
-
-    The pods that it evicts are last.
-    """
+    plugin and reason; then the pods that it evicts."""
     for outcome in outcomes:
         where = " ".join(filter(None, (outcome.node, _devices(outcome)))) if outcome.node else outcome.message
         yield f"{outcome.pod.namespace}/{outcome.pod.name}: {where}"
@@ -188,7 +185,7 @@ def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object
 
 
 def _shares(scores: Mapping[str, int]) -> str:
-    """Format the scores other than 0, and always Berth's if it was called."""
+    """Format the scores other than 0, and Berth's score even if it is 0."""
     parts = [f"{plugin} {score}" for plugin, score in scores.items() if score or plugin == EXTENDER]
     return f" = {' + '.join(parts)}" if parts else ""
 
@@ -221,7 +218,7 @@ def waiting_text(preemption: Preemption | None) -> str:
 
 
 def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
-    """Return the evictions as a JSON object; None if none helps: the nodes then have the reasons."""
+    """Return the evictions as a JSON object; None if no eviction helps: the nodes' entries then have the reasons."""
     if preemption is not None and preemption.ineligible is not None:
         return {"reason": preemption.ineligible, "waitsFor": [_name(pod) for pod in preemption.waits_for]}
     if preemption is None or preemption.nominated is None:

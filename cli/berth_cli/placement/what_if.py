@@ -44,7 +44,7 @@ class WhatIf:
 
     @property
     def has_pending(self) -> bool:
-        """True if a pod is pending after the changes."""
+        """Whether a pod is pending after the changes."""
         return bool(self.comparison.after.count(PlaceKind.PENDING))
 
     def lines(self) -> Iterator[str]:

@@ -59,8 +59,8 @@ PERIODIC_RUN_SECONDS = 20.0
 @dataclass(frozen=True, slots=True)
 class LocalStack:
     """A loaded stack. gateway: serves the routes. watcher: the handler of the watcher function. cache: the node cache
-    that the verbs use. decisions: the last decisions. ledger_identity: the identity of an embedded ledger that counts;
-    otherwise empty. recording: the recording of all decisions; None if they are not recorded.
+    that the verbs use. decisions: the last decisions. ledger_identity: the identity of an embedded ledger if resources
+    are counted; otherwise empty. recording: the recording of all decisions; None if they are not recorded.
     """
 
     gateway: Gateway
@@ -115,8 +115,8 @@ def start(
 ) -> LocalStack:
     """Load all functions with this store or, without one, a new store in memory.
 
-    `cluster`: the BERTH_ variables of the cluster; `binder`: other values for bind. `allow_list`: the functions check
-    the client certificate; without it callers are not authenticated. `check`: the gateway's check of requests; by
+    `cluster`: the BERTH_ variables of the cluster; `binder`: other values for bind. `allow_list`: the file with
+    the clients' serials; without it callers are not authenticated. `check`: the gateway's check of requests; by
     default, Host must be an IP address or localhost. `decisions_file`: used if the configuration enables it.
     `recording`: receives all decisions. `http_timeout`: the scheduler's httpTimeout in seconds; None means 5.
     `scheduler_names`: bind refuses the pods of other schedulers. `problems`: collects the problems.

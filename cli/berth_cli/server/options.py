@@ -19,7 +19,7 @@ LEDGER_TABLE = "berth-ledger"
 
 @dataclass(frozen=True, slots=True)
 class DynamoDBStore:
-    """Existing tables. `region`, `endpoint_url`: by default those of the environment."""
+    """Existing DynamoDB tables. `region`, `endpoint_url`: by default from the environment."""
 
     cache_table: str = CACHE_TABLE
     ledger_table: str = LEDGER_TABLE
@@ -28,7 +28,7 @@ class DynamoDBStore:
 
     @property
     def description(self) -> str:
-        """Describe the store, and its effect on a second server."""
+        """A text about the store, and its effect on a second server."""
         where = f" at {self.endpoint_url}" if self.endpoint_url else ""
         return (
             f"the DynamoDB tables {self.cache_table} and {self.ledger_table}{where}. "

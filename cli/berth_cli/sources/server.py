@@ -1,4 +1,4 @@
-"""Calls the Berth behind a urlPrefix: measures the calls, and reads its certificate and the documents of `berth
+"""Calls Berth at a urlPrefix: measures the calls, and reads the server's certificate and the documents of `berth
 serve`."""
 
 from __future__ import annotations
@@ -254,9 +254,9 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RunningBerth:
-    """A running Berth. `cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`: None if
-    unknown. `watcher`, `binder`: the Kubernetes users of watcher and bind; None if unknown. `fallback`: why a document
-    other than the applied one is in use; otherwise empty.
+    """The state that Berth reports. `cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`:
+    None if unknown. `watcher`, `binder`: the Kubernetes users of watcher and bind; None if unknown. `fallback`: why a
+    document other than the applied one is in use; otherwise empty.
     """
 
     cluster: str = ""
@@ -267,7 +267,7 @@ class RunningBerth:
 
     @property
     def is_on_dump(self) -> bool:
-        """Return whether Berth reads a file instead of an API server."""
+        """Whether Berth reads a file instead of an API server."""
         return self.cluster.startswith(DUMP_UID_PREFIX)
 
 

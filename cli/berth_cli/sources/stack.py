@@ -90,7 +90,7 @@ class DeployedStack:
 
     @cached_property
     def resources(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the physical ids by resource type and logical id. Raises StackUnavailable."""
+        """The physical ids by resource type and logical id. Raises StackUnavailable."""
         found: dict[str, dict[str, str]] = {}
         try:
             client = boto3.client("cloudformation", region_name=self.region, config=CLIENT_CONFIG)

@@ -24,7 +24,7 @@ class TableNames:
 
     @property
     def is_given(self) -> bool:
-        """Return whether a stack or the cache or ledger table is given."""
+        """Whether a stack or the cache or ledger table is given."""
         return bool(self.stack or self.cache_table or self.ledger_table)
 
     def require(self, table: str) -> None:

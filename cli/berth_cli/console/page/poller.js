@@ -1,4 +1,4 @@
-// Reads a document again and again, as long as it is shown.
+// Reads a document repeatedly, as long as it is shown.
 
 import { Refused } from './session.js';
 
@@ -14,7 +14,7 @@ import { Refused } from './session.js';
 
 const UNKNOWN = 404;
 
-/** Sends one request at a time, from the beginning to the end of the page. */
+/** Sends one request at a time, for as long as the page is open. */
 export class Poller {
   /** @param {Pick<import('./session.js').Session, 'document'>} session @param {Options} options
    * @param {(milliseconds: number) => Promise<void>} [wait] */

@@ -4,7 +4,7 @@ import { tokenOf } from './model/url_state.js';
 
 const STORED = 'berth-console-session';
 const NEW_ADDRESS = 'This browser has no session with this console. Open the address that berth console printed last.';
-/** After this silence the console hangs, or the connection is dead. */
+/** The time without an answer after which a request ends: the console hangs, or the connection is dead. */
 const SILENCE_MS = 20_000;
 
 /** The console does not know this browser. */

@@ -87,7 +87,7 @@ def at(obj: Object, *path: str) -> Object:
 
 
 def lower_requests(case: Case, amounts: Mapping[str, int]) -> Iterator[Option]:
-    """Lower the request of each resource to this amount. Return no change if an amount would become 0."""
+    """Lower the request of each resource to this amount. Yields nothing if an amount would become 0 or not be lower."""
     asked = case.pod.spec.requests.asked
     lower = {name: amount // _step(name, amount) * _step(name, amount) for name, amount in amounts.items()}
     if lower and all(0 < amount < asked.get(name, 0) for name, amount in lower.items()):
@@ -95,7 +95,7 @@ def lower_requests(case: Case, amounts: Mapping[str, int]) -> Iterator[Option]:
 
 
 def lower_members(case: Case, places: Callable[[Option], bool]) -> Iterator[Option]:
-    """Lower the requests of a gang's next member and those like it to the largest amounts at which the gang fits."""
+    """Lower the requests of a gang's next member and of like members to the largest amounts at which the gang fits."""
     asked = case.pod.spec.requests.asked
     steps = {name: _step(name, amount) for name, amount in asked.items() if amount > _step(name, amount)}
     amounts = dict(steps)
@@ -119,7 +119,7 @@ def lower_members(case: Case, places: Callable[[Option], bool]) -> Iterator[Opti
 
 
 def _step(name: str, units: int) -> int:
-    """Return the difference between two typical amounts of this size."""
+    """Return the step between amounts to try, in units: 1 MiB for memory and storage above 1 MiB, otherwise 1."""
     return MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else 1
 
 
@@ -180,7 +180,7 @@ def _amount(value: object, name: str) -> int:
 
 def fix_selector(case: Case, node: NodeInfo) -> Iterator[Option]:
     """Remove the nodeSelector entries, and the required node affinity, that the node does not match. Yields nothing for
-    a pod that is meant for a node by its name, as the DaemonSet controller does."""
+    a pod that selects nodes by name, or that is static or of a DaemonSet."""
     spec, labels = case.pod.spec, node.labels
     removed = tuple(
         _remove(case, key, f"{key}={value} from {case.whom}'s nodeSelector", "nodeSelector")

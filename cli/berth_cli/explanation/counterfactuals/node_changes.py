@@ -112,8 +112,8 @@ def _tolerate(case: Case, taint: Taint) -> Change:
 
 
 def free(case: Case, pods: Iterable[Pod], shortages: Mapping[str, int], held: Held, node: str = "") -> Iterator[Option]:
-    """Yield changes that end as few of these pods, of one node or of a floating pool, as release the missing amounts,
-    the less important pods first. Yields nothing if all pods together use too little."""
+    """Yield changes that end one pod, or the fewest pods, to release the missing amounts; the least important pods
+    first. pods: the pods of one node or of a floating pool. Yields nothing if MAX_PODS pods release too little."""
     removable = _removable(case, pods)
     amounts = {pod.uid: {**held(pod), PODS: 1} for pod in removable}
 
@@ -138,8 +138,8 @@ def end_blockers(case: Case, pods: Sequence[Pod], node: str = "") -> Iterator[Op
 
 
 def _removable(case: Case, pods: Iterable[Pod]) -> list[Pod]:
-    """Return the pods that may be ended, the least important first: those that are not more important than the pod, not
-    of its own controller, which would replace them, and not planned members of its gang."""
+    """Return the pods that may be ended, the least important first. Leaves out pods of a higher priority and of
+    the pod's own controller, which would replace them; and planned, terminating, static and DaemonSet pods."""
     own, planned = case.pod, {pod.uid for pod in case.planned}
     mates = (own.namespace, own.spec.controller)
     found = [
@@ -176,7 +176,7 @@ def _end(
 
 
 def with_waiting(changes: Option, waiting: Sequence[Pod]) -> Option:
-    """Say of the end of these pods that their replacements then wait."""
+    """Add to each change that ends some of these pods that their replacements then wait."""
     found = list[Change]()
     for each in changes:
         names = [f"{pod.namespace}/{pod.name}" for pod in waiting if pod.uid in each.ended]

@@ -23,7 +23,7 @@ from berth_cli.explanation.rules import Rules
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A node that one plugin rejects for the pod of a case."""
+    """A node that is rejected for the pod of a case."""
 
     case: Case
     node: NodeInfo
@@ -31,7 +31,7 @@ class Rejected:
     blockers: Blockers
 
     def held(self, pod: Pod) -> Mapping[str, int]:
-        """Return the resources counted on nodes that a pod requests."""
+        """Return the amounts that a pod requests of the resources counted on nodes."""
         return {each.resource: each.amount for each in self.rules.counted(pod)}
 
 
@@ -99,7 +99,7 @@ def _counted_resources(of: Rejected) -> Iterator[Option]:
 
 
 def _capacity(of: Rejected) -> Iterator[Option]:
-    """Label the node: so that it is counted, or with an amount if no node has the label or its amount is unreadable."""
+    """Label the node so that it has the capacity, or with an amount if no node has the label or it is unreadable."""
     wanted: Counter[str] = Counter()
     for pod in (of.case.pod, *of.node.pods):
         wanted.update(of.held(pod))

@@ -53,8 +53,8 @@ ZONE = "topology.kubernetes.io/zone"
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """Changes after which the pod fits, according to all rules on the changed state. fits: the nodes that then pass,
-    after the pods that are tried first. taker: the waiting pod that takes this room first; may be None."""
+    """Changes after which the pod fits, according to all rules on the changed state. fits: the nodes that then
+    pass, with the pods that are tried first on their nodes. taker: the pod that takes this room first; may be None."""
 
     changes: Option
     fits: Sequence[str]
@@ -73,7 +73,7 @@ class SearchEnd(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Search:
     """The result of a search. found: the smallest changes first. tried: the number of rejected nodes for which changes
-    were proposed; left_out: the number of the others. taken: the waiting pod that takes the room of other changes.
+    were proposed; left_out: the number of the others. taken: names the pod that takes the room that other changes make.
     more_nodes_help: whether a new node like an existing one helps; None if only a node of another kind may help.
     keeps_pods: whether pods are not ended because their replacements are unknown."""
 
@@ -162,8 +162,8 @@ class _Trial:
 
 
 def _covers(known: Counterfactual, changes: Option) -> bool:
-    """Return whether `changes` are superfluous: they contain all changes of the known result, or each of its changes
-    only ends pods that they end, too."""
+    """Return whether `changes` are superfluous: they contain all changes of the known result, or the known result
+    only ends pods, which they end, too."""
     ended = frozenset(uid for each in changes for uid in each.ended)
     return _signature(known.changes) <= _signature(changes) or all(
         each.ended and each.ended <= ended for each in known.changes
@@ -178,8 +178,8 @@ def _waiting_replacements(
     case: Case, changes: Option, changed: Case, placed: Sequence[Pod], rules: Rules, is_over: IsOver
 ) -> Sequence[Pod] | None:
     """Place the other waiting pods beside the placed pods, and the ended pods that their controllers create again.
-    Return those that then wait; None if one waits that must not. With a floating pool, a pod of a lower priority may
-    wait, because the rule keeps its share for the pod."""
+    Return the ended pods whose replacements then wait; None if one of them must not wait or is unknown. With a floating
+    pool, a pod of a lower priority may wait, because the rule keeps its share for the pod."""
     holds_share = {uid: bool(each.subject) and not each.node for each in changes for uid in each.ended}
     pods = (pod for each in case.snapshot.nodes.values() for pod in each.pods if pod.uid in holds_share)
     ended = [pod for pod in pods if pod.spec.controller is not None]
@@ -188,7 +188,7 @@ def _waiting_replacements(
     again = [case.replacement_of(pod) for pod in ended]
     followers = [pod for pod in case.followers if rank_of(pod) < max(map(rank_of, again))]
     beside, waiting = changed.snapshot.with_changes(Changes(pods=placed)), list[Pod]()
-    # Most replacements that wait fit nowhere, even without the other pods. These may be many.
+    # Most replacements that wait fit nowhere, even without the other pods, which may be many.
     for others in ([], followers) if followers else ([],):
         turns = run_turns(build_queue((*others, *again), ()).pods, beside, rules, is_over)
         found = {pod.uid for pods, _ in turns for pod in pods}
@@ -295,7 +295,7 @@ def _of_gang(trial: _Trial) -> tuple[_Trial, list[Option], Search]:
     beside = next_member(others, placement)
     trial = replace(trial, case=case.rooted_at(beside.pod.uid))
     options, result = _for_nodes(beside, rules, is_over)
-    # The pods that are tried first are placed only once here: there are many amounts.
+    # Place the pods that are tried first only once, because lower_members tries many amounts.
     room = replace(trial, case=replace(others.rooted_at(beside.pod.uid), rivals=()))
     options += lower_members(trial.case, lambda changes: not is_over() and room.places(changes) is not None)
     kinds, help_of_nodes = _kinds(beside, rules.without_gangs)
@@ -325,7 +325,7 @@ def _of_incomplete_gang(trial: _Trial, minimum: int) -> tuple[_Trial, list[Optio
         return trial, [(created,)], Search()
     rooted, more, result = _of_gang(replace(trial, case=with_members))
     if rooted.case.pod.uid in case.snapshot.unbound:
-        # Otherwise the next member is a new one, which is like the pod.
+        # Otherwise the next member is a new member, which is like the pod.
         trial = replace(trial, case=case.rooted_at(rooted.case.pod.uid))
     return trial, [(created, *each) for each in more], result
 

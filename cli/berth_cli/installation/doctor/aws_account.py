@@ -81,7 +81,7 @@ class AWSAccount:
         self._stack = stack
 
     def head(self) -> HeadItem | None:
-        """Read the cache table's head item consistently; None if it does not exist."""
+        """Read the cache table's head item with a strongly consistent read; None if it does not exist."""
         table = self._stack.output(CACHE_TABLE_NAME)
         try:
             with cache_table_errors(table).errors():

@@ -66,7 +66,7 @@ KUBECONFIG_REMEDY = "check whether this kubeconfig is of the cluster, and whethe
 
 class Check(NamedTuple):
     """A check. `run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: for the last
-    two."""
+    two errors."""
 
     name: CheckName
     run: Callable[[], Iterable[Finding]]

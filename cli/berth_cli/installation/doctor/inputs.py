@@ -106,7 +106,7 @@ class Inputs:
 
     @cached_property
     def running(self) -> RunningBerth:
-        """The state of the Berth at this address."""
+        """The state that Berth reports at this address."""
         return UNKNOWN if self.endpoint is None else running_berth(self.endpoint)
 
     @cached_property

@@ -168,7 +168,7 @@ class SchedulerSide:
 
 
 def scheduler_side(source: str, configuration: SchedulerConfiguration, address: str) -> SchedulerSide:
-    """Find the entries that call Berth. Without `address`: the entries with Berth's path, or the only extender."""
+    """Find the entries that call Berth. Without `address`: those with Berth's path, else all if they have one host."""
     extenders = configuration.extenders
     if address:
         found = tuple(each for each in extenders if _host_and_port(each.url_prefix) == _host_and_port(address))

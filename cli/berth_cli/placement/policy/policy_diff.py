@@ -85,7 +85,7 @@ class PolicyDiff:
 
     @property
     def moving_rules(self) -> list[Rule]:
-        """The causes why moved pods are not on their earlier nodes, each with the number of these pods."""
+        """The reasons why moved pods are not on their earlier nodes, each with the number of these pods."""
         causes = (each.cause for each in self.pods(MOVED))
         return _counted((cause.plugin, cause.reason, cause.code) for cause in causes if cause is not None)
 

@@ -39,8 +39,8 @@ AssumedRow = tuple[str, str, str, str, Mapping[str, int] | None, Document | None
 @dataclass(frozen=True, slots=True)
 class Header:
     """The first line. time: the start of the recording, in seconds since the epoch. release: the release of Berth.
-    has_all_fields: whether the states have the fields that any policy reads, as in a dump, not only those that the
-    recorded policies read.
+    has_all_fields: whether the states have the fields that any policy reads, as in a dump, not only the fields that
+    the recorded policies read.
     """
 
     time: float

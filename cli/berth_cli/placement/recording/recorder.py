@@ -39,8 +39,8 @@ from berth_cli.sources.cached_objects import ObjectsView
 from berth_cli.sources.pod_document import pod_document
 
 MAX_LATER = MAX_VERSIONS // 2
-"""The maximum number of later versions to write before a decision. A call may use a later version than the one it read,
-if another thread has applied one meanwhile."""
+"""The maximum number of later versions to write before a decision. A call may use a later version than it has read,
+if another thread has applied the later version meanwhile."""
 
 MAX_WAITING = 500
 """The maximum number of decisions that wait to be written. Each refers to the names of its request: half a megabyte
@@ -191,7 +191,7 @@ class DecisionRecording(DecisionRecorder):
 
     def _write_all(self) -> None:
         waiting = self._waiting.qsize()
-        # Read the state after counting the waiting decisions: then their states are published.
+        # Read the state after counting the waiting decisions, so that their states are already published.
         self._try(self._states.read)
         for _ in range(waiting):
             is_written = self._try(partial(self._write, *self._waiting.get_nowait()))

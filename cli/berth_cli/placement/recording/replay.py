@@ -109,7 +109,7 @@ class RecordedDecisions:
 
     @property
     def notes(self) -> Iterator[str]:
-        """Yield notes about missing parts of the recording."""
+        """Notes about missing parts of the recording."""
         if self._is_truncated:
             yield "the recording ends in the middle: its process was killed; what is there was replayed"
         if self._dropped:

@@ -1,4 +1,4 @@
-"""kube-scheduler's control loop: places pods one by one, each on the result of the previous ones.
+"""kube-scheduler's control loop: places pods one by one, each on the result of the previous pods.
 
 kube-scheduler's own plugins (profile `full`) filter first. The extender filters the remaining nodes, and its scores are
 added to the plugins' scores. kube-scheduler chooses randomly between equal totals; the simulation chooses the first

@@ -65,7 +65,7 @@ class PolicyExtender:
         return self._policy.review_victims(pod, proposals, snapshot)
 
     def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
-        """Return the pod as stored after the bind."""
+        """Return the pod as stored after the bind, or the resources of which too little is left."""
         counting = self._policy.counting
         demands = counting.demands(pod)
         shares = {} if isinstance(demands, UnreadableObject) or not demands else counting.placed(demands, node)

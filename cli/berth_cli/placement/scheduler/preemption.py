@@ -106,7 +106,7 @@ def evaluate(
     """Evaluate preemption. `statuses`: the cycle's verdicts, which reject all nodes. review: the review of the
     candidates by an extender; None without an extender.
 
-    Nodes with another code than UNSCHEDULABLE are not tried, because evictions do not help there. All other nodes are
+    Nodes with a code other than UNSCHEDULABLE are not tried, because evictions do not help there. All other nodes are
     tried; kube-scheduler stops after a share of them.
     """
     snapshot = evaluation.snapshot
@@ -140,7 +140,7 @@ def evaluate(
 def _violated(
     pod: Pod, node: NodeInfo, candidates: Mapping[str, Victims], budgets: DisruptionBudgets
 ) -> Mapping[str, Sequence[str]]:
-    """Return the violated budgets by victim. As in the choice of victims, pods that are spared use up budgets, too."""
+    """Return the violated budgets by victim. As when victims are selected, spared pods use up budgets, too."""
     violated = budgets.violated(potential_victims(node.pods, pod))
     return {victim.uid: violated[victim.uid] for victim in candidates[node.name].pods if victim.uid in violated}
 

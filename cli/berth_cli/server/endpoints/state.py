@@ -27,7 +27,7 @@ User = Callable[[], Mapping[str, object]]
 """Asks the API server for the user of this process's credentials. Raises ClusterUnavailable."""
 
 Wall = Callable[[], float]
-"""Seconds since the epoch."""
+"""Returns the seconds since the epoch."""
 
 
 def _page(content: Callable[[], Mapping[str, object]]) -> Page:

@@ -202,7 +202,7 @@ class Connection:
     # ------------------------------------------------------------------------------------------- the server's calls
 
     def expire(self, now: float) -> None:
-        """Interrupt the connection if its deadline has passed. now: the time on the clock of `deadline`."""
+        """Interrupt the connection if its deadline has passed. now: the value of time.monotonic()."""
         if self.deadline < now:
             self.interrupt(408, "the request did not arrive in time")
 

@@ -15,7 +15,7 @@ class Limits:
     `head_seconds`: from the connection or the first byte of a request to the end of its header; also for the TLS
     handshake. `body_seconds`: from there to the end of the body. `write_seconds`: until the client has the response.
     `keep_alive_seconds`: between requests; longer than the 90 s for which Go's HTTP client keeps an idle connection.
-    `connections`: the maximum of open connections. `bytes_in_flight`: bodies and responses of all requests together.
+    `connections`: the maximum number of connections. `bytes_in_flight`: bodies and responses of all requests together.
     """
 
     head_seconds: float = 10.0

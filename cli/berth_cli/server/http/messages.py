@@ -40,7 +40,7 @@ JSON: Mapping[str, str] = {"content-type": "application/json"}
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response. headers: the headers besides Content-Length, Date and Connection."""
+    """A response. headers: the headers other than Content-Length, Date and Connection."""
 
     status: int
     content: bytes

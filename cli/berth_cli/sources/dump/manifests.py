@@ -23,8 +23,8 @@ _SUPPORTING = ("Namespace", "PodDisruptionBudget", "PriorityClass", "Service")
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """`pods`: given and generated pods. `others`: objects that are added to the cluster. `left_out`: the number of
-    other objects by kind."""
+    """Converted manifests. `pods`: given and generated pods. `others`: objects that are added to the cluster.
+    `left_out`: the number of other objects by kind."""
 
     pods: tuple[Object, ...] = ()
     others: tuple[Object, ...] = ()
@@ -32,12 +32,12 @@ class Manifests:
 
     @property
     def names(self) -> set[tuple[object, object]]:
-        """Return (namespace, name) of the manifests' pods. They replace pods of the cluster with the same names."""
+        """Namespace and name of the manifests' pods. They replace pods of the cluster with the same names."""
         return set(map(_key, self.pods))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return a warning if objects are left out."""
+        """A warning if objects are left out."""
         text = f"left out of the manifests, because scheduling does not use them: {_counts(self.left_out)}"
         return (text,) if self.left_out else ()
 
@@ -61,7 +61,7 @@ def manifests_of(objects: Iterable[Object], where: str) -> Manifests:
 
 
 def _convert(sources: Iterable[tuple[Iterable[Object], str]]) -> Manifests:
-    """Convert the manifests. sources: file names with their manifests. Of pods with the same name, the last is used."""
+    """Convert the manifests. sources: manifests with their file names. Of pods with the same name, the last is used."""
     pods: dict[object, Object] = {}
     others: list[Object] = []
     left_out: Counter[str] = Counter()

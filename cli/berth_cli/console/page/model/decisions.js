@@ -4,12 +4,12 @@ import { column, numberColumn, rowOf } from './rows.js';
 
 /**
  * @typedef {{reason: string, plugin: string, count: number, nodes: string[]}} Rejected it may have more nodes than it
- *   names: a record of another process has examples
+ *   names: a record of another process has only examples
  * @typedef {{time: number, verb: string, namespace: string, name: string, outcome: string, milliseconds: number,
  *   profile: string, cacheAgeSeconds: number | null, nodes: number, feasible: number | null, chosen: string | null,
  *   reasons: Rejected[], best: {node: string, score: number, byPlugin: Record<string, number> | null}[],
- *   victims: Record<string, number>, error: string}} Recorded a call; victims: how many pods of each node
- * @typedef {Recorded & {key: string}} Decision key: its name in the address
+ *   victims: Record<string, number>, error: string}} Recorded a call; victims: the number of pods by node
+ * @typedef {Recorded & {key: string}} Decision key: its identifier in the address
  * @typedef {Recorded & {rejected: Rejected[], scores: {node: string, score: number}[], passed?: string[]}} Details
  */
 
@@ -48,7 +48,7 @@ export function decisionTable(decisions) {
   };
 }
 
-/** The nodes by their scores, the best first and equal ones by name; each with its share of the best score.
+/** The nodes, sorted by score, then by name, each with its share of the best score.
  * @param {Details} found @param {number} most */
 export function scoreBars(found, most) {
   const scores = [...found.scores].sort((a, b) => b.score - a.score || (a.node < b.node ? -1 : 1)).slice(0, most);

@@ -4,7 +4,7 @@ import { formatAge } from './quantities.js';
 
 /** @typedef {'loading' | 'current' | 'stale' | 'disconnected' | 'closed'} Kind */
 
-/** The default age at which verbs call data stale, if the console does not report one. */
+/** The age in seconds above which data is stale, if the console does not report one. */
 const STALE_SECONDS = 180;
 
 export class Freshness {

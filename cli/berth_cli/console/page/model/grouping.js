@@ -4,8 +4,8 @@
  * @typedef {{name: string, states: string[], labels: Map<string, string>, taints: string[],
  *   amounts: Map<string, [number, number]>}} Node states: empty for a ready node; amounts: allocatable and requested
  * @typedef {{value: string | null, nodes: Node[]}} Group value: of the label; null: nodes without it
- * @typedef {{used: number, allocatable: number, share: number | null}} Use share: of the allocatable amount; null if
- *   that is 0
+ * @typedef {{used: number, allocatable: number, share: number | null}} Use share: of the allocatable amount; if that
+ *   is 0: Infinity if some is used, otherwise null
  */
 
 /** The nodes of the server's document. Maps, not objects, hold names that users choose. @param {any[]} rows
@@ -79,7 +79,7 @@ export function shortener([first = '', ...others]) {
 const MAX_GROUPS = 200;
 
 /** The labels that divide the nodes into groups: well-known ones first, then by the number of groups.
- * A label with another value on each node, such as the host name, is left out.
+ * A label with a different value on each node, such as the host name, is left out.
  * @param {Iterable<Node>} nodes @returns {string[]} */
 export function groupingLabels(nodes) {
   /** @type {Map<string, Set<string>>} */

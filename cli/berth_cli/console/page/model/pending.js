@@ -8,7 +8,7 @@ import { MAX_CHARACTERS } from './url_state.js';
 /**
  * @typedef {import('./rows.js').Table} Table
  *
- * @typedef {{by: string, plugin: string, reason: string, nodes: number[]}} Reason nodes: positions
+ * @typedef {{by: string, plugin: string, reason: string, nodes: number[]}} Reason nodes: indexes into document.nodes
  *
  * @typedef {{namespace: string, name: string, gang: string, priority: number, category: string, fitting: number,
  *   note: string, reasons: number[]}} PendingPod

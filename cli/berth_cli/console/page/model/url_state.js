@@ -23,7 +23,7 @@ export const DEFAULTS = {
 export const VIEWS = ['overview', 'pending', 'decisions'];
 /** A group of nodes without the label. A label cannot have this value. */
 export const WITHOUT_LABEL = '-without-';
-/** The longest text: a name with its namespace has up to 317, and a custom plugin may give reasons of any length. */
+/** The maximum length of a text: names with a namespace have up to 317 characters, and plugins' reasons any number. */
 export const MAX_CHARACTERS = 1000;
 
 /** @type {Record<string, string[]>} */

@@ -98,7 +98,7 @@ export class Decisions {
     );
   }
 
-  /** Nodes with one verdict, which light up. @param {string} summary @param {string[]} nodes @param {string} text */
+  /** Nodes with one verdict, to be highlighted. @param {string} summary @param {string[]} nodes @param {string} text */
   nodes(summary, nodes, text) {
     const listeners = this.highlight.listeners('decision', () => nodes);
     return element('details', listeners, element('summary', {}, summary), element('p', {}, text));

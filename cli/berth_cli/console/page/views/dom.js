@@ -69,7 +69,7 @@ export function setChildren(place, items, keyOf, make, update = () => {}) {
   if (focused instanceof HTMLElement && place.contains(focused)) focused.focus();
 }
 
-/** Set the options of a list, and which of them is chosen. @param {HTMLSelectElement} select
+/** Set the options of a list, and its chosen option. @param {HTMLSelectElement} select
  * @param {readonly string[][]} options each with its value and its text @param {string} chosen */
 export function setOptions(select, options, chosen) {
   const all = options.some(([value]) => value === chosen) ? options : [...options, [chosen, chosen]];
@@ -81,7 +81,7 @@ export function setOptions(select, options, chosen) {
   if (select.value !== chosen) select.value = chosen;
 }
 
-/** Listen to a field, where people type or choose. @param {string} id @param {(value: string) => void} onChange
+/** Listen to a field in which users type or choose. @param {string} id @param {(value: string) => void} onChange
  * @returns {any} the field */
 export function fieldOf(id, onChange) {
   const field = placeOf(id);

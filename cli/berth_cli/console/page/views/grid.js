@@ -1,5 +1,5 @@
-// A table whose rows open something: one tab stop, the arrow keys, Home and End move in it, and Enter opens a row. The
-// focus follows into the details, and Escape leads back.
+// A table whose rows open details: it has one tab stop; the arrow keys, Home and End move between rows; Enter opens a
+// row. The focus then moves to the details, and Escape moves it back.
 
 import { element, placeOf, setAttributes, setChildren, setText } from './dom.js';
 
@@ -91,7 +91,7 @@ export class Grid {
     if (stop instanceof HTMLElement) stop.focus();
   }
 
-  /** @param {Element} row that a tab reaches */
+  /** @param {Element} row that the Tab key reaches */
   stopAt(row) {
     this.body.querySelector('[tabindex="0"]')?.setAttribute('tabindex', '-1');
     row.setAttribute('tabindex', '0');

@@ -6,7 +6,7 @@ export class Highlight {
   /** @param {(names: ReadonlySet<string> | null) => void} light */
   constructor(light) {
     this.light = light;
-    /** Nodes by place, as long as an element there has the pointer or the focus; the last place counts.
+    /** Nodes by place, as long as an element there has the pointer or the focus; the last place is used.
      * @type {Map<string, readonly string[]>} */
     this.pointed = new Map();
     /** @type {Names} */

@@ -1,5 +1,5 @@
-// The map: groups of nodes, a cell for each node in the color of its share. The table has the same, for keyboard and
-// screen reader.
+// The map: groups of nodes, with a cell for each node in the color of its share. The table has the same content, for
+// keyboard and screen reader.
 
 import { colourOf, STEPS } from '../model/colours.js';
 import { element, placeOf, setAttributes, setChildren, setText } from './dom.js';

@@ -45,7 +45,7 @@ export class Overview {
     });
   }
 
-  /** Show this state of the page, or the same with other data. @param {State} state */
+  /** Show this state of the page, or the same state with other data. @param {State} state */
   show(state) {
     const { nodes, counted, pools } = this.cluster;
     this.state = state.view === 'overview' ? state : null;

@@ -1,4 +1,4 @@
-// Shows pending pods by reason, and gangs, beside the map; a reason highlights the nodes that it rejects. Explains one.
+// Shows pending pods by reason, and gangs; a reason highlights the nodes that it rejects. Explains a pod or a gang.
 
 import * as model from '../model/pending.js';
 import { formatCount } from '../model/quantities.js';
@@ -14,7 +14,7 @@ import { list, row, scoreTable, scrolled, table } from './tables.js';
 const PAUSE_MS = 500;
 const EXPLAIN_PAUSE_MS = 1000;
 const GANGS_PAUSE_MS = 1500;
-/** For each kind of object to explain: its path on the server, its place in the page, and the text there meanwhile.
+/** For each kind of object to explain: its path on the server, its place in the page, and the text while it is loaded.
  * @type {['pod' | 'gang', string, string, string][]} */
 const EXPLAINED = [
   ['pod', '/api/explain?pod=', 'explanation', 'Looking for what would place'],
@@ -152,7 +152,7 @@ export class Pending {
     setDetails(id, `${text} ${name} …`);
   }
 
-  /** Change the text only if it differs, so that the reader's place stays. @param {string} id of the place
+  /** Change the text only if it differs, so that readers keep their place. @param {string} id of the place
    * @param {any} found the output of berth explain -o json, and its headline */
   explain(id, found) {
     const place = placeOf(id);

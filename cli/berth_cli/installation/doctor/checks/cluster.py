@@ -38,7 +38,7 @@ BINDER_PERMISSIONS = (Permission("get", "pods"), Permission("create", "pods", su
 
 
 def check_kubernetes_version(access: ClusterAccess) -> Finding:
-    """Check the API server's version, because the scheduler's is unknown; it may be one minor version behind."""
+    """Check the API server's version: the scheduler's version is unknown, and may be one minor version older."""
     version = access.version()
     minor = _MINOR.match(version)
     if minor is not None and minor[1] in TESTED:
@@ -119,7 +119,7 @@ def check_same_cluster(access: ClusterAccess, cached: str) -> Finding:
 
 
 def check_cluster_of(running: RunningBerth, access: ClusterAccess | None) -> Iterator[Finding]:
-    """Check the cluster of the Berth that the scheduler calls. `access`: None without a kubeconfig."""
+    """Check that the called Berth uses this cluster, and not a dump. `access`: None without a kubeconfig."""
     if running.is_on_dump:
         yield failed(
             SAME,

@@ -44,7 +44,7 @@ def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) ->
 
 
 def _is_untried(pod: Mapping[str, Any]) -> bool:
-    """Return whether the pod has no scheduling gates, and no scheduler has set its condition PodScheduled."""
+    """Return whether the pod is not gated and lacks the condition PodScheduled, which its scheduler sets."""
     conditions = pod.get("status", {}).get("conditions") or ()
     return not pod["spec"].get("schedulingGates") and all(each["type"] != "PodScheduled" for each in conditions)
 
