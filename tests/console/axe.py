@@ -1,4 +1,4 @@
-"""Runs axe-core in the page, to find what excludes users without a mouse or without sight."""
+"""Runs axe-core in the page to find barriers for users without a mouse or without sight."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUN = (
 
 
 def axe_violations(tab: Tab) -> list[object]:
-    """Return the violations in the shown page. Skips or fails the test if axe-core is not installed."""
+    """Return the violations in the current page. Skip or fail the test if axe-core is not installed."""
     if not SCRIPT.exists():
         missing("axe-core is not installed: make .tools/console/.ready")
     if not tab.evaluate("'axe' in window"):

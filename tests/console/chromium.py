@@ -1,4 +1,4 @@
-"""Chromium without a screen, driven by its DevTools protocol: one browser, and a tab with storage of its own a test."""
+"""Headless Chromium, driven by its DevTools protocol: one browser, and for each test a tab with its own storage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36} | {
 }
 
 BINDING = "berthViolation"
-# Runs before any script of a page. Nothing of it is in the page itself. What a document tells outlives it.
+# Runs before any script of a page, and is not part of the page. Its reports outlive the document.
 WATCH_FOR_VIOLATIONS = f"""
 document.addEventListener('securitypolicyviolation', (event) =>
   window.{BINDING}(`${{event.violatedDirective}}: ${{event.blockedURI}} ${{event.sample}}`));
@@ -34,11 +34,11 @@ window.alert = () => window.{BINDING}('alert');
 
 
 class NoBrowser(Exception):
-    """Chromium is not installed. The message says how to get it."""
+    """Chromium is not installed or did not start."""
 
 
 def find_browser(command: str = "") -> str:
-    """Its path. Raises NoBrowser."""
+    """Return the path of Chromium. Raises NoBrowser."""
     for name in (command,) if command else COMMANDS:
         found = shutil.which(name)
         if found:
@@ -47,15 +47,15 @@ def find_browser(command: str = "") -> str:
 
 
 def missing(reason: str, environment: Mapping[str, str] = os.environ) -> NoReturn:
-    """Skip a test that lacks its tool. REQUIRE_BROWSER=1, which the workflows set, fails it: a skipped test proves
-    nothing."""
+    """Skip a test that lacks its tool. If REQUIRE_BROWSER=1 is set, as in the workflows, fail the test instead: a
+    skipped test proves nothing."""
     if environment.get("REQUIRE_BROWSER") == "1":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
 
 
 class Browser:
-    """Started in a directory of its own, and stopped by its process id."""
+    """Starts Chromium with its own user data directory, and stops only this process."""
 
     def __init__(self, command: str, directory: Path) -> None:
         port_file = directory / "DevToolsActivePort"
@@ -105,7 +105,7 @@ class Browser:
             self._process.wait()
 
     def call(self, method: str, session: str | None = None, **parameters: object) -> dict[str, Any]:
-        """One call of the protocol. Events that come meanwhile are kept."""
+        """Make one call of the protocol. Events that arrive meanwhile are kept."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         self._socket.send(json.dumps(message if session is None else message | {"sessionId": session}))
@@ -120,18 +120,18 @@ class Browser:
 
     @property
     def version(self) -> str:
-        """Such as HeadlessChrome/150.0.1.2."""
+        """The browser's name and version, such as HeadlessChrome/150.0.1.2."""
         found: str = self.call("Browser.getVersion")["product"]
         return found
 
     def events(self, session: str, method: str) -> list[dict[str, Any]]:
-        """Return the events of a tab so far."""
+        """Return the events of a tab with this method so far."""
         self.call("Runtime.evaluate", session, expression="0")
         return [each["params"] for each in self._events if (each.get("sessionId"), each["method"]) == (session, method)]
 
     @contextmanager
     def tab(self, width: int = 1280, height: int = 900, scheme: str = "light") -> Iterator[Tab]:
-        """A tab with storage of its own, closed at the end of the block."""
+        """Open a tab with its own storage; it is closed at the end of the block."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         try:
             yield self.tab_in(context, width, height, scheme)
@@ -139,7 +139,7 @@ class Browser:
             self.call("Target.disposeBrowserContext", browserContextId=context)
 
     def tab_in(self, context: str, width: int, height: int, scheme: str) -> Tab:
-        """A tab that has the storage of others in the same context."""
+        """Open a tab that shares its storage with other tabs in the same context."""
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = Tab(self, session, context, target)
@@ -158,7 +158,7 @@ class Tab:
 
     @contextmanager
     def beside(self) -> Iterator[Tab]:
-        """Another tab with the same storage, closed at the end of the block."""
+        """Open another tab with the same storage; it is closed at the end of the block."""
         other = self._browser.tab_in(self._context, 1280, 900, "light")
         try:
             yield other
@@ -166,15 +166,15 @@ class Tab:
             self._browser.call("Target.closeTarget", targetId=other._target)
 
     def call(self, method: str, **parameters: object) -> dict[str, Any]:
-        """One call of the protocol for this tab."""
+        """Make one call of the protocol for this tab."""
         return self._browser.call(method, self._session, **parameters)
 
     def run_first(self, script: str) -> None:
-        """In each document from now on, before any script of its own."""
+        """Run this script in each later document, before the document's own scripts."""
         self.call("Page.addScriptToEvaluateOnNewDocument", source=script)
 
     def open(self, address: str) -> None:
-        """Go to an address. Only the fragment may differ: then the page stays."""
+        """Go to an address. If only the fragment differs, the page is not loaded again."""
         self.call("Page.navigate", url=address)
 
     def reload(self) -> None:
@@ -187,18 +187,18 @@ class Tab:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def emulate(self, scheme: str = "light", media: str = "") -> None:
-        """The system's choice of colours. media: print for paper."""
+        """Emulate the system's color scheme. media: `print` for paper."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=features, media=media)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression or of its promise."""
+        """Return the value of an expression or of its promise."""
         found = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
     def wait_for(self, condition: str, seconds: float = WAIT_SECONDS) -> None:
-        """Until the expression is true: looked at with each frame, and in a tab that is not drawn with a timer."""
+        """Wait until the expression is true: check it at each frame, or every 0.5 s in a tab that is not drawn."""
         look = f"""new Promise((resolve) => {{
             const end = performance.now() + {seconds * 1000 - 2000};
             const look = () => {{
@@ -218,7 +218,7 @@ class Tab:
             try:
                 found = self.evaluate(look)
             except AssertionError as error:
-                # The page was loaded anew meanwhile.
+                # The page was reloaded meanwhile.
                 if "navigated" not in str(error) and "context" not in str(error):
                     raise
                 continue
@@ -231,7 +231,7 @@ class Tab:
         return found
 
     def press(self, key: str, modifiers: int = 0) -> None:
-        """A key, with its default action. modifiers: 2 for Ctrl, 8 for Shift."""
+        """Press a key, with its default action. modifiers: 2 for Ctrl, 8 for Shift."""
         text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
         code = KEY_CODES.get(key, 0)
         common = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
@@ -239,7 +239,7 @@ class Tab:
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def point(self, x: float, y: float) -> None:
-        """Move the pointer to a place of the window."""
+        """Move the pointer to a position in the window."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def click(self, x: float, y: float) -> None:
@@ -249,7 +249,7 @@ class Tab:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def wheel(self, x: float, y: float, pixels: float, modifiers: int = 0) -> None:
-        """Turn the wheel there. modifiers: 2 for Ctrl."""
+        """Turn the wheel at a position in the window. modifiers: 2 for Ctrl."""
         moved = {"deltaX": 0, "deltaY": pixels, "modifiers": modifiers}
         self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, **moved)
 

@@ -1,4 +1,4 @@
-"""One browser for all tests; without one they are skipped or fail, and say how to get it."""
+"""One browser for all tests; without a browser, they are skipped or fail with a message that says how to get it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Tab]:
-    """A tab of 1,280 by 900 pixels. A test fails if its page breaks its own policy, or throws."""
+    """Yield a tab of 1,280 by 900 pixels. The test fails if its page violates its own security policy, or throws."""
     with browser.tab() as found:
         yield found
         assert found.violations == []

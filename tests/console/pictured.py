@@ -40,7 +40,7 @@ def shown() -> ConsoleContents:
 
 
 def cluster() -> tuple[list[NodeInfo], list[Pod]]:
-    """240 nodes whose use differs by pool, and pods that fit nowhere."""
+    """Return 240 nodes whose use differs by pool, the pods on them, and pending pods."""
     nodes, pods = [], list(waiting())
     drawn = Random(20)
     for number in range(240):
@@ -50,7 +50,7 @@ def cluster() -> tuple[list[NodeInfo], list[Pod]]:
             labels[PRIORITY] = str({"general": 90, "compute": 60, "memory": 30}[pool] + number % 7)
         allocatable = {"cpu": "16", "memory": "64Gi", "pods": "110"} | ({GPU: "8"} if pool == "gpu" else {})
         name = f"{pool}-{number}"
-        # Some are being drained, and one does not answer.
+        # Some nodes are cordoned, and one is not ready.
         fields: dict[str, object] = {"unschedulable": True} if number % 31 == 5 else {}
         if number == 137:
             fields = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}

@@ -17,13 +17,13 @@ from tests.console.test_overview import IS_CURRENT
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "images"
 SIZE = (1280, 900)
 SCHEMES = ("light", "dark")
-# Two frames: one draws, and the next one is after it.
+# Waits for two frames: when the second begins, the first is drawn.
 DRAWN = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """until: the condition to wait for. act: user actions before it."""
+    """until: the condition to wait for. act: the user actions that come first."""
 
     until: str
     act: str = "0"

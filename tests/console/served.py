@@ -27,7 +27,7 @@ class LiveSource(ClusterSource):
         self, nodes: Iterable[NodeInfo] = (), pods: Iterable[Pod] = (), configured: ActiveConfiguration = DEFAULT
     ) -> None:
         self._changed = Condition()
-        # Otherwise the first look waits for a change, and each page that opens meanwhile asks again after a second.
+        # Otherwise the first `observe` waits for a change, and each page that opens meanwhile retries after a second.
         self._is_news = True
         self._configured = configured
         self._found = ObservedCluster(Snapshot.of(nodes, pods), time(), configured)
@@ -62,7 +62,7 @@ class LiveSource(ClusterSource):
 
 
 class Served:
-    """addresses: those that were printed, the newest last. feed: of the console."""
+    """A running console. addresses: the printed addresses, newest last. feed: the console's feed."""
 
     feed: Feed
 
@@ -80,7 +80,7 @@ class Served:
 
 @contextmanager
 def served(source: ClusterSource, port: int = 0, recent: RecentDecisions | None = None) -> Iterator[Served]:
-    """Until the block ends. recent: of verbs in this process."""
+    """Serve a console until the block ends. recent: the decisions of verbs in this process."""
     decisions = None if recent is None else DecisionsHere(recent)
     with served_as(ConsoleContents(source, decisions), port) as console:
         yield console

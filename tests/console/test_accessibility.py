@@ -1,4 +1,4 @@
-"""Every view and every state under axe, in both widths and by both of the system's choices of colours."""
+"""Every view and state, checked with axe at two widths and in both color schemes of the system."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.console.test_overview import IS_CURRENT
 from tests.console.test_pending import NODES, PODS, TRAIN
 from tests.fakes.verbs import Verbs
 
-# A scroll bar takes room from the window: the page has less than its width.
+# clientWidth, because a vertical scroll bar makes the page narrower than the window.
 CUT_OFF = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SIZES = ((390, 844), (1280, 844))
 SCHEMES = ("light", "dark")
-# Each with what is shown then.
+# Each view with the condition that is true once it is shown.
 VIEWS = (
     ("overview", "document.getElementById('overview-caption').innerText.includes(', ')"),
     ("overview?group=-without-&node=n1", "document.querySelector('#details table') !== null"),

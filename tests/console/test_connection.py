@@ -1,4 +1,4 @@
-"""The page without its console, and with it again."""
+"""The page after its console ended, without a session, and with old data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The view of decisions: they come as they are made, and one of them shows every node."""
+"""The view of decisions: decisions appear as they are made, and an opened decision shows every node."""
 
 from __future__ import annotations
 

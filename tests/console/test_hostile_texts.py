@@ -1,4 +1,4 @@
-"""Names, labels, taints and everything else that others choose are shown as the texts that they are."""
+"""Names, labels, taints and all other texts that others choose are shown as plain text."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_hostile_texts_are_shown_as_plain_text(tab: Tab) -> None:
 
 
 class HostileSource(LiveSource):
-    """A kubeconfig whose name, and whose problem, somebody else has chosen."""
+    """A source with a hostile name, such as a kubeconfig that somebody else wrote."""
 
     @property
     def name(self) -> str:
@@ -83,7 +83,7 @@ REASON = {"reason": HOSTILE, "plugin": HOSTILE, "code": HOSTILE, "count": 1, "no
 
 
 class HostileDecisions(DecisionSource):
-    """One decision, with the text wherever a record has one."""
+    """One decision with the hostile text in its text fields."""
 
     decision: Mapping[str, Any] = {
         "time": 1.0,
@@ -129,10 +129,10 @@ def hostile_rejected(rules: Rules, pod: Pod, names: Sequence[str], snapshot: Sna
 
 
 def hostile_console() -> ConsoleContents:
-    """A pending pod and its gang, and every source that has texts of others."""
+    """Return a console with a hostile pending pod, a hostile gang member and a hostile decision."""
     alone = pod("alone", requests={"cpu": "99"})
     alone = replace(alone, name=HOSTILE, label_set=LabelSet(HOSTILE, alone.labels), annotations={HOSTILE: HOSTILE})
-    # The names of gangs are names: Berth takes no other ones. Those of its members are shown.
+    # Berth rejects a gang name with such characters, so only the member's texts are hostile.
     annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "2", HOSTILE: HOSTILE}
     member = replace(pod("member"), name=f"{HOSTILE} 2", annotations=annotations)
     return ConsoleContents(LiveSource([node("n1")], [alone, member], FULL), HostileDecisions())

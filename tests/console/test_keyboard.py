@@ -1,4 +1,4 @@
-"""Every view by keyboard alone: Tab and Shift+Tab reach what can be used, and Enter uses it."""
+"""Every view by keyboard alone: Tab and Shift+Tab reach the controls, and Enter activates them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHIFT = 8
 
 
 def tab_to(tab: Tab, selector: str, *, back: bool = False) -> None:
-    """Press Tab, or Shift+Tab, until the focus is there; the focus can be seen on the way."""
+    """Press Tab (or Shift+Tab) until the selected element has the focus, and assert that the focus is visible."""
     for _ in range(MOST_STEPS):
         tab.press("Tab", SHIFT if back else 0)
         if tab.evaluate(f"document.activeElement.matches({selector!r})"):
@@ -34,14 +34,14 @@ def test_overview_is_usable_with_the_keyboard_alone(tab: Tab) -> None:
     with served(LiveSource(ZONES, PODS_OF_ZONES)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(HAS_PODS)
-        # The first stop leads past everything to the table, at its first row.
+        # The first tab stop is a link that skips to the table.
         tab.press("Tab")
         assert tab.evaluate("document.activeElement.id") == "skip"
         tab.press("Enter")
         tab.wait_for("document.activeElement.closest('#grid') !== null")
         tab.press("Enter")
         tab.wait_for("location.hash === '#/overview?group=zone-0'")
-        # The way back is before the table.
+        # The breadcrumbs are before the table.
         tab_to(tab, "#crumbs button", back=True)
         tab.press("Enter")
         tab.wait_for("location.hash === '#/overview'")
@@ -86,12 +86,12 @@ def test_pending_and_decisions_views_are_usable_with_the_keyboard_alone(tab: Tab
         tab_to(tab, "#decisions-verb")
         tab.press("ArrowDown")
         tab.wait_for("location.hash.includes('verb=filter')")
-        # A grid is one stop; before it had rows, this is the head of a column.
+        # A grid is one tab stop; until it has rows, the stop is a column header.
         tab_to(tab, "#decisions-grid [tabindex='0']")
         tab.press("ArrowDown")
         tab.press("Enter")
         tab.wait_for("document.querySelector('#decision details') !== null")
-        # The nodes of a reason are behind it.
+        # The summary of a reason opens the list of its nodes.
         tab_to(tab, "#decision summary", back=True)
         tab.press("Enter")
         tab.wait_for("document.activeElement.closest('details').open")

@@ -50,7 +50,7 @@ def test_overview_shows_groups_and_opens_nodes_and_pods_by_keyboard(tab: Tab) ->
         tab.wait_for(f"({ROWS})[0] === 'n1'")
 
 
-def test_map_names_zones_by_their_ends_and_nodes_with_their_pool(tab: Tab) -> None:
+def test_map_shortens_zone_names_in_the_middle_and_shows_the_pool_of_a_node(tab: Tab) -> None:
     labels = [{ZONE: f"eu-central-1{letter}", "karpenter.sh/nodepool": "spot"} for letter in "aabb"]
     with served(LiveSource([node(f"n{at}", labels=each) for at, each in enumerate(labels)])) as console:
         opened(tab, console, "#/overview?group=eu-central-1a&node=n0")

@@ -20,7 +20,7 @@ PODS = [pod("fits"), pod("large", requests={"cpu": "9"}), pod("gated", schedulin
 GANGS = ActiveConfiguration.of(gang_configuration())
 TRAIN = [member(f"train-{at}", "train", 2, requests={"cpu": "3"}) for at in range(2)]
 ROWS = "[...document.querySelectorAll('#pending-grid .grid-body [role=row]')].map((row) => row.children[0].innerText)"
-# wait_for answers two seconds before its own limit.
+# wait_for gives up two seconds before its limit.
 WITHIN_TWO_SECONDS = 4
 
 
@@ -70,7 +70,7 @@ def test_explanation_is_beside_the_list_and_keeps_the_focus_until_escape(tab: Ta
         assert tab.evaluate(f"document.activeElement === {selected}")
 
 
-def test_pending_tab_shows_the_number_of_pending_pods_in_every_view(tab: Tab) -> None:
+def test_pending_tab_updates_its_number_of_pods_while_another_view_is_shown(tab: Tab) -> None:
     source = LiveSource(NODES, PODS, FULL)
     with served(source) as console:
         tab.open(console.addresses[-1])
@@ -127,7 +127,7 @@ def test_gang_is_listed_with_its_missing_members_and_explained_by_keyboard(tab: 
         assert "ml/train-0\tplanned\tn1" in shown
         assert "What would place it" in shown
         assert "lower each member's request of cpu from 3 to 2" in shown
-        # It has room now: the explanation and the list say so.
+        # The gang has room now: the explanation changes, and the focus stays on the gang.
         source.shows([*NODES[:1], node("n9")], TRAIN)
         tab.wait_for("!document.getElementById('gang').innerText.includes('Insufficient cpu')")
         tab.wait_for("document.activeElement.dataset.gang === 'ml/train'")

@@ -1,4 +1,4 @@
-// A document is asked for as long as it is shown, once at a time.
+// A document is polled while it is shown, with one request at a time.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -6,14 +6,14 @@ import test from 'node:test';
 import { Poller } from '../../../cli/berth_cli/console/page/poller.js';
 import { Refused } from '../../../cli/berth_cli/console/page/session.js';
 
-/** Until everything that can go on has gone on. */
+/** Waits until all pending callbacks have run. */
 function settled() {
   return new Promise((resolve) => {
     setTimeout(resolve, 5);
   });
 }
 
-/** Answers in order; errors are thrown. What is asked beyond them waits until it is aborted.
+/** Returns the answers in order; errors are thrown. Further requests wait until they are aborted.
  * @param {Record<string, unknown[]>} answers by path @param {boolean} [hasState] */
 function polling(answers, hasState = true) {
   /** @type {string[]} */
@@ -53,7 +53,7 @@ function polling(answers, hasState = true) {
     },
     wait,
   );
-  /** Show this, and let some pauses pass. @param {string} path @param {number} [pauses] */
+  /** Shows a path, and lets some pauses pass. @param {string} path @param {number} [pauses] */
   const show = async (path, pauses = 3) => {
     shown.path = path;
     made.wake();

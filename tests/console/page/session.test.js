@@ -1,4 +1,4 @@
-// The token becomes a session, and a session that ended is said to have ended.
+// A token opens a session, and the page reports a session that has ended.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

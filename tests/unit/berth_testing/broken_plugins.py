@@ -128,7 +128,7 @@ class Draws(Scores):
 
 
 def calling(call: Callable[[], object]) -> type[Plugin]:
-    """A plugin that calls this for each node."""
+    """Return a plugin that makes this call for each node."""
 
     class Calls(Filters):
         def filter(self, state: Pod, node: NodeInfo) -> Status:
@@ -152,7 +152,7 @@ class NormalizesByInstance(Scores):
 
 @dataclass(frozen=True)
 class Taken(ClusterFilter):
-    """Rejects nodes with a pod, by a set that it keeps. `broken`: the method that does not keep it up to date."""
+    """Rejects nodes with a pod, from a set that it keeps. `broken`: the method that does not update the set."""
 
     nodes: frozenset[str]
     broken: str
@@ -223,7 +223,7 @@ def counts(snapshot: Snapshot, most: int, broken: str) -> Counts:
 
 
 def at_most(most: int, broken: str = "") -> type[Plugin]:
-    """A plugin that allows this number of pods in a zone. One runs in each zone of two nodes."""
+    """Return a plugin that allows this number of pods in a zone. Each zone has two nodes and one pod."""
 
     class AtMost(ClusterFilterPlugin):
         name = "Mine"

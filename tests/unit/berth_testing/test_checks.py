@@ -1,4 +1,4 @@
-"""The checks of a plugin: each detects a plugin that breaks its rule, and none complains about a sound one."""
+"""The checks of a plugin: each check detects a plugin that breaks its rule, and accepts a sound plugin."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_plugins_shipped_with_berth_pass_every_check(name: str) -> None:
     assert isinstance(factory.plugin, type)
     plugin = checked_plugin(factory.plugin, name)
     found = check(lambda: plugin(factory.args())).findings
-    # Its score is a label's integer, for a profile with `scores: as-is`.
+    # NodePriorityLabel scores with the integer in a label, for profiles with `scores: as-is`.
     assert [each for each in found if name != "NodePriorityLabel"] == []
 
 
@@ -161,7 +161,7 @@ ADD, UPDATE, DELETE = (
 
 
 class NeedsPod(Filters):
-    """Registers nothing itself: every change of a node and its pods."""
+    """Does not override `events_to_register`, so every change of a node and its pods is registered."""
 
     def filter(self, state: Pod, node: NodeInfo) -> Status:
         return SUCCESS if any(each.labels.get("app") == "db" for each in node.pods) else FULL
@@ -175,7 +175,7 @@ WAITING = pod("apart", {"app": "db"}, affinity=ANTI_AFFINITY)
     [pytest.param(NeedsPod, [ADD, UPDATE], id="node filter"), pytest.param(OneEach, [DELETE], id="cluster filter")],
 )
 def test_check_reports_a_plugin_that_misses_an_event(plugin: type[Plugin], events: list[ClusterEvent]) -> None:
-    """Each of these is needed. Those of Berth's own plugins: tests/property/test_registered_events.py."""
+    """Each of these events is needed. For Berth's own plugins, see tests/property/test_registered_events.py."""
     for event in events:
         snapshot = cluster(NODES, PLACED, namespaces={"default": {}})
         found = check_plugin(forgetful(plugin, event), snapshot, [WAITING], stopped_clock).findings
@@ -193,14 +193,14 @@ def forgetful(plugin: type[Plugin], event: ClusterEvent) -> Callable[[], Plugin]
     return checked(Forgetful)
 
 
-def test_reports_that_one_instance_cannot_be_checked_for_repeatability() -> None:
+def test_reports_a_factory_that_returns_the_same_instance_twice() -> None:
     plugin = checked(Filters)()
     [found] = check(lambda: plugin).findings
     assert (found.rule, "same instance twice" in found.message) == (Rule.REPEATABLE, True)
 
 
 def test_check_reports_a_plugin_that_is_too_slow() -> None:
-    # A second for each look at the clock, three pods on four nodes.
+    # The clock advances by a second at each reading; three pods are checked on four nodes.
     seconds = count()
     result = check(checked(Filters), lambda: float(next(seconds)))
     assert result.microseconds == pytest.approx(1e6 / 12)

@@ -1,4 +1,4 @@
-"""Rules that hold for every command: examples in the help, exit status, system errors."""
+"""Rules that hold for every command: usage line, exit status, signals, system errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_signals_end_a_command_like_ctrl_c(number: signal.Signals, monkeypatch: 
     assert (done.exit_code, done.stderr, released) == (143, "stopped\n", ["what it holds"])
 
 
-def test_keeps_ignoring_a_signal_that_its_parent_ignores() -> None:
+def test_signal_that_the_parent_process_ignores_stays_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         assert CliRunner().invoke(main, ["config", "schema"], prog_name="berth").exit_code == 0

@@ -1,4 +1,4 @@
-// Decisions: the rows of their table, and what is said of one.
+// Decisions: the rows of their table, and the details of one decision.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

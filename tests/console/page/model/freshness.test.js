@@ -1,4 +1,4 @@
-// What the line at the top says.
+// The status line at the top of the page.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -106,7 +106,7 @@ test('names that differ only at the end are cut in the middle', () => {
       ['us-east1-b', 'us-east1-c', 'us-east1-d'],
       ['us-e…b', 'us-e…c', 'us-e…d'],
     ],
-    // Nothing is gained.
+    // Cutting would not make these names shorter.
     [
       ['gpu-1', 'gpu-2'],
       ['gpu-1', 'gpu-2'],

@@ -1,4 +1,4 @@
-// The table beside the map: its texts, its order, and amounts as people read them.
+// The table beside the map: its texts, its order, and readable amounts.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

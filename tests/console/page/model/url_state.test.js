@@ -1,4 +1,4 @@
-// A link shows what was seen.
+// A link restores the state of the page.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

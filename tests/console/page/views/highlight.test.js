@@ -21,7 +21,7 @@ const STEPS = {
 for (const [steps, wanted] of /** @type {[string[], string[] | null][]} */ ([
   [['list'], ['n1']],
   [['list', 'list no more'], null],
-  // The rows of another place were made anew: that takes away no light of this one.
+  // The rows of another place were drawn again: that does not change the highlight of this place.
   [['list', 'explanation no more'], ['n1']],
   [['list', 'explanation'], ['n3']],
   // The list was drawn again while its reason has the focus and the pointer is elsewhere.

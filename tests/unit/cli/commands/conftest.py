@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """For how long the commands have waited, in seconds."""
+    """Replace time.sleep; return the pauses that the commands requested, in seconds."""
     found: list[float] = []
     monkeypatch.setattr(time, "sleep", found.append)
     return found

@@ -66,7 +66,7 @@ STACKS = """<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/d
 
 
 def deploy(account: boto3.Session, authentication: str, table: str) -> None:
-    """CloudFormation has one stack, with one output. (moto's needs a dependency that nothing else does.)"""
+    """Let CloudFormation return one stack with one output. (moto's CloudFormation needs another dependency.)"""
 
     def answer(request: AWSPreparedRequest, **_: object) -> Any:
         body = io.BytesIO(STACKS.format(authentication, table).encode())
@@ -149,7 +149,7 @@ def test_allow_empties_the_list_after_the_last_revocation(issued: Berth, allow_l
 def test_allow_fails_for_stack_without_allow_list(
     issued: Berth, account: boto3.Session, authentication: str, message: str
 ) -> None:
-    """Or who was revoked would still be let in, by the list that the functions read."""
+    """Otherwise the command would succeed although the functions still accept the revoked certificates."""
     deploy(account, authentication, "mistyped")
     done = issued("allow", "--stack", "berth")
     assert (done.exit_code, done.stdout) == (1, "")

@@ -1,4 +1,4 @@
-"""`berth config check` and `berth config schema`."""
+"""`berth config`: check, nodepool, apply, show, history and rollback."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_check_prints_line_and_field_of_each_error(tmp_path: Path) -> None:
     ]
 
 
-def test_check_gives_the_same_warnings_for_a_live_cluster_and_its_dump(tmp_path: Path) -> None:
+def test_check_warns_about_a_label_missing_in_a_live_cluster(tmp_path: Path) -> None:
     text = "profile: managed-resources\nmanagedResources: [{name: example.com/seat, capacity: {value: 1, scope: rack}}]"
     with verified_kubernetes() as kubernetes:
         kubernetes.nodes.append({key: value for key, value in node_with("a").items() if key != "kind"})
@@ -177,7 +177,7 @@ def test_reports_that_another_document_was_applied(dynamodb: DynamoDBClient, mon
     assert "every verb uses it" not in done.stdout
 
 
-def test_dry_run_and_refusal_do_not_wait(pauses: list[float]) -> None:
+def test_refused_or_failed_apply_does_not_wait(pauses: list[float]) -> None:
     for document in ("profile: none\n", OTHER_PODS):
         done = CliRunner().invoke(main, ["config", "apply", "-", "--cache-table", "absent"], input=document)
         assert done.exit_code == 1
@@ -193,7 +193,7 @@ OWN_CACHE, OWN_LEDGER = "apply-cache", "apply-ledger"
 
 @pytest.fixture
 def counting(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
-    """A cache table and a ledger that counts; no document is applied yet."""
+    """Create a cache table and a ledger that counts; no document is applied yet."""
     create_cache_table(dynamodb, OWN_CACHE)
     create_ledger_table(dynamodb, OWN_LEDGER)
     DynamoDBLedgerTable(dynamodb, OWN_LEDGER).put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
@@ -251,7 +251,7 @@ def test_apply_rejects_stop_counting_for_a_document_that_counts(counting: Dynamo
     assert counting.read() is None
 
 
-# `berth config show`, `history`, `diff` and `rollback`, and a trial before `apply`.
+# `berth config show`, `history` and `rollback`, and the trial before `apply`.
 
 VERSIONS_TABLE = "config-versions"
 FULL, SEGREGATION = "profile: full\n", "profile: resource-segregation\n"
@@ -309,7 +309,7 @@ def test_rollback_applies_the_previous_document_as_a_new_version(store: DynamoDB
 
 
 class Functions:
-    """The functions of a stack, which answer a trial with these reports. Its parameter Profile is `full`."""
+    """The functions of a stack, which answer a trial with these reports. The stack's parameter Profile is `full`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **reports: Mapping[str, object]) -> None:
         stack = DeployedStack("berth", None, {"Profile": "full"}, {"CacheTableName": VERSIONS_TABLE})

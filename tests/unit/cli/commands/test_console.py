@@ -1,4 +1,4 @@
-"""`berth console` with options that it cannot use."""
+"""`berth console`: its options, and errors at its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`berth plugin check`."""
+"""`berth plugin check` and `berth plugin package`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ForgetsShape(Sound):
 
 @pytest.fixture
 def plugins(tmp_path: Path) -> Iterator[Path]:
-    """A directory with the package, gone after the test."""
+    """Yield a directory with the package; its modules are unloaded after the test."""
     folder = tmp_path / "plugins" / "berth_plugins"
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()
@@ -159,7 +159,7 @@ def test_same_plugins_produce_the_same_layer_file(written: Path) -> None:
 
 
 def test_layer_has_the_version_of_the_plugin_directory(written: Path) -> None:
-    """The verbs compute theirs of what is in /opt/python."""
+    """The verbs compute their plugin version from the content of /opt/python."""
     (written / "requirements.txt").write_text("# none\n")
     pack(written, "--file", written / "layer.zip")
     ZipFile(written / "layer.zip").extractall(written / "opt")
@@ -167,7 +167,7 @@ def test_layer_has_the_version_of_the_plugin_directory(written: Path) -> None:
 
 
 def stub(file: Path) -> Path:
-    """In place of pip: the real one asks a package index (test_plugin_package.py, marked `build`)."""
+    """Write a script in place of pip. The real pip calls a package index (test_plugin_package.py, marked `build`)."""
     file.write_text(
         f"#!{sys.executable}\n"
         "import pathlib, sys\n"

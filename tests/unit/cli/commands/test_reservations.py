@@ -31,7 +31,7 @@ def berth(*arguments: str) -> Result:
 
 @pytest.fixture
 def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
-    """The session's embedded table, ready; left as it was found."""
+    """Yield the session's embedded table with a marker; its items are removed and its marker is restored."""
     table = DynamoDBLedgerTable(dynamodb, LEDGER_TABLE)
     before = table.marker()
     if before is None:

@@ -34,7 +34,7 @@ def run(*arguments: str) -> Result:
 
 
 def printed(*arguments: str) -> dict[str, Any]:
-    """The objects by kind and name, or the configuration alone."""
+    """Return the printed objects by kind and name, or the only printed document."""
     done = run(*arguments)
     assert done.exit_code == 0, done.stderr
     documents = list(yaml.safe_load_all(done.stdout))
@@ -48,7 +48,7 @@ def second(*arguments: str) -> dict[str, Any]:
 
 
 def inside(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration in a ConfigMap or a Secret."""
+    """Return the configuration in a ConfigMap or a Secret."""
     return dict(yaml.safe_load((manifest.get("data") or manifest["stringData"])["config.yaml"]))
 
 
@@ -81,7 +81,7 @@ def test_adds_the_scheduler_names_of_profiles(tmp_path: Path) -> None:
     own = printed("--url", URL, "--config", str(path))
     beside = inside(second("--config", str(path))["ConfigMap/mine"])
     assert [each["schedulerName"] for each in own["profiles"]] == ["default-scheduler", "gpus"]
-    # Two schedulers of one name would both take its pods.
+    # Two schedulers with the same name would both schedule its pods.
     assert [each["schedulerName"] for each in beside["profiles"]] == ["mine", "gpus"]
 
 
@@ -102,7 +102,7 @@ def test_gangs_disable_early_retries_and_print_how_long_a_member_waits(gangs: Pa
 
 @pytest.mark.parametrize("arguments", [(), SECOND])
 def test_gangs_reduce_the_maximum_backoff(gangs: Path, arguments: tuple[str, ...]) -> None:
-    """A gang that fits again is tried within 5 s; with kube-scheduler's own 10 s it takes up to 11."""
+    """A gang that fits again is tried within 5 s; with kube-scheduler's default of 10 s, within 11 s."""
     assert "podMaxBackoffSeconds: 3" in run("--url", URL, "--config", str(gangs), *arguments).stdout
     assert "podMaxBackoffSeconds" not in run("--url", URL, *arguments).stdout
 

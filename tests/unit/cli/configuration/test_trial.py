@@ -1,4 +1,4 @@
-"""Trying a document on the verbs' functions, and what `berth config apply` says of it."""
+"""Trying a document on the verbs' functions, and the lines that `berth config apply` prints about it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def cluster() -> FixedNodeCache:
     return FixedNodeCache(BerthConfiguration(), Snapshot.of(nodes, [pod("web")]))
 
 
-def test_prints_verbs_and_pods_that_would_be_evaluated_differently() -> None:
+def test_prints_verbs_that_load_the_document_and_pods_evaluated_differently() -> None:
     result = try_document(NEW, {"filter": function(cluster()), "bind": function()})
     assert list(result.lines()) == [
         "filter, bind: the document can be loaded",

@@ -1,4 +1,4 @@
-"""Warnings about documents that are valid and have parts without effect."""
+"""Warnings about valid documents: settings without effect, and problems with the nodes and pods of a cluster."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def snapshot(nodes: Iterable[NodeInfo], pods: Iterable[Pod] = ()) -> Snapshot:
 
 
 class Waits(Event):
-    """Nobody waits. seconds: how long somebody would have."""
+    """An event whose `wait` returns at once. seconds: the timeouts that were passed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Waits(Event):
 
 
 class HandDrivenSource(ClusterSource):
-    """`found`: what the next look sees."""
+    """Returns `found` at each `observe`, or raises it if it is an exception."""
 
     def __init__(self, found: ObservedCluster | NotRead) -> None:
         self.found: ObservedCluster | NotRead | Exception = found
@@ -84,7 +84,7 @@ class HandDrivenSource(ClusterSource):
 
 @dataclass
 class Running:
-    """A console without a server. tokens: those that were given out."""
+    """A console without a server. tokens: the tokens that were issued."""
 
     source: HandDrivenSource
     feed: Feed
@@ -94,7 +94,7 @@ class Running:
     def ask(
         self, path: str, method: str = "GET", query: str = "", **headers: str | None
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, header and body. headers: with _ for -, beside a Host that fits; None leaves one out."""
+        """Return status, headers and body. headers: with _ for -, added to a valid Host; None omits a header."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         request = Request(
             method, path, query, {name: value for name, value in ({"host": HOST} | given).items() if value is not None}
@@ -103,14 +103,14 @@ class Running:
         return found.status, {name.lower(): value for name, value in found.headers.items()}, found.content
 
     def session(self) -> str:
-        """The key of a new session."""
+        """Open a session and return its key."""
         status, _, body = self.ask("/session", "POST", origin=ORIGIN, authorization=f"Bearer {self.tokens[-1]}")
         assert status == 200
         key: str = orjson.loads(body)["session"]
         return key
 
     def data(self, path: str, query: str = "") -> tuple[int, Any]:
-        """Return the data with a session."""
+        """Open a session and return the status and the data of a path."""
         status, _, body = self.ask(path, query=query, authorization=f"Bearer {self.session()}")
         return status, orjson.loads(body)
 
@@ -120,7 +120,7 @@ def running(
     documents: Mapping[str, Document] | None = None,
     secrets: str = "secret",
 ) -> Running:
-    """A console that has looked once."""
+    """Return a console that has read its source once."""
     source = HandDrivenSource(found or ObservedCluster(snapshot([node("n1")]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW)
     feed.observe(0)

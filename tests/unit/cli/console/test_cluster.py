@@ -43,7 +43,7 @@ def default() -> ActiveConfiguration:
 
 
 def observed(source: ClusterSource, until: Callable[[ObservedCluster], bool] = lambda _: True) -> ObservedCluster:
-    """The first state for which it holds."""
+    """Return the first observed state for which `until` is true."""
     for _ in range(200):
         found = source.observe(0.5)
         if isinstance(found, ObservedCluster) and until(found):
@@ -89,7 +89,7 @@ def test_change_that_could_not_be_applied_is_retried(tmp_path: Path, monkeypatch
     assert list(observed(source).snapshot.nodes) == ["n1"]
 
 
-def test_live_cluster_is_watched_and_only_read(tmp_path: Path) -> None:
+def test_live_cluster_is_watched_with_get_requests_only(tmp_path: Path) -> None:
     with verified_kubernetes() as kubernetes:
         kubernetes.nodes.append(node_object("n1"))
         kubernetes.add_pod("web", "u1", node="n1")
@@ -119,7 +119,7 @@ def node_cache(
     )
 
 
-def test_replacements_follow_the_pods_whose_selectors_the_cache_keeps() -> None:
+def test_replacements_contain_only_pods_whose_selectors_the_cache_keeps() -> None:
     cluster, project = PublishedCluster(), projections(RequiredFields(replacements=True))[PODS]
     pods = [pod_with(name, nodeName="n1", nodeSelector={"a": name}) for name in ("p", "q")]
     cluster.publish("pods", [*map(project, pods), projections(RequiredFields())[PODS](pod_with("r", nodeName="n1"))])

@@ -1,4 +1,4 @@
-"""The decisions of this process, with numbers, and those that a filter finds."""
+"""The numbered decisions of this process, and filters on them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
 
 
 class Deciding:
-    """Verbs that record. most: records that are kept."""
+    """Verbs that record their decisions. most: the maximum number of records."""
 
     def __init__(self, most: int = 1000, nodes: Sequence[NodeInfo] = NODES) -> None:
         self._recent = RecentDecisions(map(float, count(1)).__next__, most_records=most)
@@ -48,7 +48,7 @@ class Deciding:
         endpoint.handle(http_event(body_of(binding(pod, uid=f"uid-{pod}", node="a")), "POST /scheduler/bind"))
 
     def probe(self) -> None:
-        """As berth doctor does."""
+        """Call the verbs as `berth doctor` does."""
         for field, verb in (("filterVerb", "filter"), ("prioritizeVerb", "prioritize"), ("preemptVerb", "preempt")):
             assert self._verbs.send(verb, probe(field, [])).status == 200
 
@@ -59,7 +59,7 @@ class Deciding:
 
     @property
     def numbers(self) -> list[tuple[int, object]]:
-        """With the pods."""
+        """The numbers of the decisions, with the names of their pods."""
         return [(each.number, each.record["name"]) for each in self.decisions.all()]
 
     @property
@@ -110,7 +110,7 @@ def test_details_of_a_decision_include_every_node() -> None:
 
 
 def test_summary_includes_every_field_that_the_page_filters_by() -> None:
-    """Pod, verb, reason, plugin, and nodes: of one that many nodes share the first ones."""
+    """Pod, verb, reason, plugin, and nodes; a reason of many nodes lists only the first nodes."""
     deciding = Deciding(nodes=[labelled("a", "10"), *MANY])
     deciding.decide("p")
     found = deciding.summary
@@ -148,7 +148,7 @@ def test_decision_is_found_by_its_number_and_time() -> None:
 
 @pytest.mark.parametrize("key", ["", "2", "2@1.0", "99@2.0", "<script>"])
 def test_dropped_decision_is_not_found(key: str) -> None:
-    """The number alone is that of another decision after a restart."""
+    """After a restart, the same number belongs to another decision."""
     deciding = Deciding()
     deciding.decide("p", "q")
     found = documents(deciding, key)

@@ -1,4 +1,4 @@
-"""The feed of a page: the state of the cluster once, and its age each time."""
+"""The feed of a page: each state of the cluster once, and its age in every response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gangs of what the console has read, and one of them explained."""
+"""The console's list of gangs, and the explanation of a gang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pending pods by reason, and one of them explained."""
+"""The console's list of pending pods by reason, and the explanation of a pod."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_reasons_come_from_kube_scheduler_or_berth() -> None:
 
 
 class SlowClock:
-    """Each look takes a fifth of the time that judging has: a question judges two kinds."""
+    """Advances by a fifth of the time limit at each reading: a request evaluates two kinds of pods."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -142,7 +142,6 @@ def test_new_configuration_reevaluates_all_pods() -> None:
 
 
 def test_pod_does_not_count_against_itself() -> None:
-    """Its own spread constraint would count it twice."""
     found = explained(documents([node("n1")], [pod("p")]), "p")
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
 
@@ -223,7 +222,7 @@ def test_verdict_equals_the_verdict_of_berth_explain(
 
 
 def described(name: str, on: str = "", app: str = "", **fields: Any) -> dict[str, Any]:
-    """A pod of a controller."""
+    """Return a pod that has a controller."""
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "controller": True}
     fields |= {"nodeName": on} if on else {}
     metadata: dict[str, Any] = {"ownerReferences": [owner], "labels": {"app": app or name}}

@@ -12,7 +12,7 @@ from tests.unit.cli.console.cases import node, pod, snapshot
 FULL = BerthConfiguration.model_validate({"profile": "full"})
 
 
-def test_pods_that_find_no_room_name_the_pod_that_took_the_last_place_and_a_run_can_be_continued() -> None:
+def test_continued_run_finds_the_pod_that_took_the_last_place_of_each_pending_pod() -> None:
     rules, state = Rules(FULL), snapshot([node("n1")])
     wide: dict[str, Any] = {"requests": {"cpu": "2"}}
     order = [pod(name, priority=priority, **wide) for name, priority in (("a", 9), ("b", 8), ("c", 7), ("d", 6))]

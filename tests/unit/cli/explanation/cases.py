@@ -23,7 +23,7 @@ COUNTED: Mapping[str, Any] = {
 
 
 def target(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -> Target:
-    """The pod among these objects."""
+    """Return the target of an explanation: the pod in a dump with these objects."""
     metadata = pod["metadata"]
     counting = BerthConfiguration.model_validate(document).counting
     dump = [dict(each) for each in (*objects, pod)]
@@ -31,25 +31,25 @@ def target(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) ->
 
 
 def waiting(pod: Object, *reasons: str) -> Object:
-    """The pod after Berth rejected it for these pools."""
+    """Return the pod with the condition that it has after Berth rejected it because of these pools."""
     message = f"0/1 nodes are available: {', '.join(f'1 Insufficient {reason}' for reason in reasons)}."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     return {**pod, "status": {**pod["status"], "conditions": [condition]}}
 
 
 def changes(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -> list[str]:
-    """The texts of the changes that place the pod."""
+    """Return the texts of the changes that place the pod."""
     result = search(target(pod, *objects, document=document).case, rules(document), lambda: False)
     return ["; ".join(change.text for change in each.changes) for each in result.found]
 
 
 def rules(document: Mapping[str, Any] = FULL) -> Rules:
-    """The rules of this configuration."""
+    """Return the rules of this configuration."""
     return Rules(BerthConfiguration.model_validate(document))
 
 
 def recorded(time: float, **fields: Any) -> Attempt:
-    """A record of a call, as a server keeps it."""
+    """Return a record of a call, as a server keeps it."""
     own = {"verb": "filter", "uid": "", "outcome": "feasible", "profile": "full", "nodes": 5, "feasible": 0}
     return Attempt.model_validate(
         {"time": time, "configurationHash": "", "cacheAgeSeconds": 0.5, "reasons": [], **own, **fields}

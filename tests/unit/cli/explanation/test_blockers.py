@@ -1,4 +1,4 @@
-"""Pods that a floating pool rejects: what the first line says, and that more nodes are never proposed."""
+"""Pods that a floating pool rejects: the first line of the explanation. More nodes are never proposed."""
 
 from __future__ import annotations
 

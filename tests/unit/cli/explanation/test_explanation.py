@@ -1,4 +1,4 @@
-"""Why a pod waits that has a node by every rule: its attempts, its bind, Berth as it is now, its condition."""
+"""Why a pod that fits is pending: its attempts, its bind, Berth's failure, its condition; and the order of reasons."""
 
 from __future__ import annotations
 
@@ -173,14 +173,14 @@ def test_failed_call_is_the_cause_of_pending_even_if_the_pod_fits(
         ),
     ],
 )
-def test_pod_that_fits_is_pending_only_because_of_a_failed_call(
+def test_call_or_condition_that_is_not_the_cause_does_not_change_the_verdict(
     pod: dict[str, Any], records: Attempts | None, wanted: str
 ) -> None:
     assert explained(pod, records, "", node_with("n1"))[1] == f"default/p: {wanted}"
 
 
 def test_lists_first_the_reason_of_nodes_that_are_meant_for_the_pod() -> None:
-    """More nodes have a taint, and are not meant for the pod."""
+    """Most nodes have a taint and are not meant for the pod."""
     taint = {"key": "dedicated", "value": "a", "effect": "NoSchedule"}
     tainted = [{**node_with(f"t{number}"), "spec": {"taints": [taint]}} for number in range(3)]
     found = _explanation({"requests": {"cpu": "9"}}, None, *tainted, node_with("n1"))
@@ -258,7 +258,7 @@ def label(key: str, operator: str, *values: str) -> dict[str, Any]:
 
 
 def one_of(*expressions: Mapping[str, object]) -> dict[str, Any]:
-    """A required node affinity with a term for each of these."""
+    """Return a required node affinity with a term for each of these expressions."""
     terms = {"nodeSelectorTerms": [{"matchExpressions": [each]} for each in expressions]}
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
 
@@ -309,7 +309,7 @@ def test_proposes_the_scheduler_that_has_tried_other_pods() -> None:
     assert "did you mean berth-scheduler?" in list(text(found, ()))[1]
 
 
-def test_pod_that_waits_for_preempted_pods_gets_no_changes() -> None:
+def test_does_not_propose_changes_for_a_pod_that_waits_for_preempted_pods() -> None:
     waiting = {"requests": {"cpu": "3"}, "priority": 5, "status": {"nominatedNodeName": "b"}}
     nodes = [node_with("a"), node_with("b"), pod_with("v", nodeName="a", requests={"cpu": "3"})]
     found = _explanation(waiting, None, *nodes, preempted("w", "b", cpu="3"))

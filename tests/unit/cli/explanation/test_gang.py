@@ -1,4 +1,4 @@
-"""`--gang`: the verdict on a gang as a whole, its members, and what keeps the next one out."""
+"""`--gang`: the verdict on a gang as a whole, its members, and the reasons against the next member."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def text(*objects: Object, configuration: BerthConfiguration = CONFIGURATION) ->
     return [" ".join(line.split()) for line in gang_text(explain_gang(target(*objects), configuration))]
 
 
-# A node has 4 cpus, and a member asks for 2.
+# A node has 4 cpus, and a member requests 2 cpus.
 ROOM_FOR_FOUR: Sequence[Object] = [node_with("a"), node_with("b")]
 ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
 
@@ -101,7 +101,7 @@ def test_gang_that_waits_for_a_pool_shows_how_many_members_have_room() -> None:
     assert lines[-1] == "1 Berth FloatingResources Insufficient example.com/seat in the cluster a"
 
 
-def test_prints_placed_members_and_the_reasons_against_the_next_member() -> None:
+def test_prints_planned_members_and_the_reasons_against_the_next_member() -> None:
     lines = text(*ROOM_FOR_TWO, *members(4))
     assert lines[2:7] == [
         "MEMBER STATE NODE",
@@ -170,7 +170,7 @@ FAILED = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "
 
 
 def differing(size: object = 3, **fields: Any) -> Sequence[Object]:
-    """Members that differ in their requests, and one of them in these fields, too."""
+    """Return members with different requests. size, fields: of the second member."""
     requests: list[Any] = [{"cpu": "5"}, {"cpu": "2"}, {"cpu": "1", SEAT: "2"}]
     found = [
         {"kind": "Pod", **member_object(f"train-{at}", "train", 3, requests=own)} for at, own in enumerate(requests)
@@ -232,7 +232,7 @@ def _document(*objects: Object, pod: str) -> Mapping[str, object]:
     return gang_document(explain_gang(asked, SEATS, is_over=lambda: False))
 
 
-def test_names_members_whose_request_of_the_gang_is_invalid() -> None:
+def test_names_members_with_an_invalid_gang_size() -> None:
     asked = target(*ROOM_FOR_FOUR, *differing(size="some"))
     found = explain_gang(asked, SEATS)
     assert list(gang_text(found))[1] == "  ml/train-1: gang size is not a number"

@@ -1,5 +1,4 @@
-"""The first line names all that is missing: the largest node, the halves of the cluster, ports; and whether more nodes
-help."""
+"""The first line names everything that the pod lacks (resources, pools, ports), and whether more nodes help."""
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ def explained(pod: Object, *objects: Object, given: Mapping[str, Any] = FULL) ->
 
 
 def licences(name: str, count: str, *taints: str, **fields: Any) -> Object:
-    """A node with so many licences; none if the count is empty."""
+    """Return a node with this many licences, or without licences if the count is empty."""
     found = [{"key": key, "effect": "NoSchedule"} for key in taints]
     return node_with(name, {"licences": count} if count else {}, taints=found, **fields)
 

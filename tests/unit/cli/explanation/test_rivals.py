@@ -1,4 +1,4 @@
-"""Waiting pods of a higher priority: a change that only makes room for one of them is not a change that helps."""
+"""Rivals are waiting pods that are tried first: a change that only makes room for a rival does not help the pod."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CLAIM: dict[str, Any] = {"volumes": [{"name": "d", "persistentVolumeClaim": {"cl
 
 
 def asks(name: str = "p", cpu: str = "3", reason: str = "Unschedulable", **fields: Any) -> Object:
-    """A pod that a scheduler has tried. reason: the reason of its condition; without one it was not tried."""
+    """Return a pod that a scheduler has tried. reason: of its condition; if empty, the pod was not tried."""
     pod = pod_with(name, requests={"cpu": cpu}, **fields)
     condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": "0/1 nodes are available."}
     return {**pod, "status": {"conditions": [condition] if reason else []}}
@@ -50,7 +50,7 @@ def explained(*objects: Object, pod: Object | None = None, document: Mapping[str
 
 
 def texts(found: Search) -> tuple[list[str], str]:
-    """The new nodes that place the pod, and the pod that takes the room of other changes."""
+    """Return the changes that add nodes, and the name of the pod that takes the room of other changes."""
     places = ("; ".join(change.text for change in each.changes) for each in found.found)
     return [each for each in places if "like" in each], found.taken.partition(" ")[0].removeprefix(
         "default/"
@@ -88,7 +88,7 @@ ONE, TWO = "add a node like a", "add 2 nodes like a"
         ),
     ],
 )
-def test_change_counts_only_if_the_pod_has_a_node_after_pods_of_a_higher_priority(
+def test_change_is_proposed_only_if_the_pod_has_a_node_after_pods_of_a_higher_priority(
     rivals: list[Object], wanted: tuple[list[str], str]
 ) -> None:
     assert texts(searched(*FULL_NODE, *rivals)) == wanted
@@ -228,7 +228,7 @@ def test_pod_too_large_for_every_node_is_not_blocked_by_rivals() -> None:
 
 
 def test_proposes_amounts_that_leave_room_for_pods_that_are_tried_first() -> None:
-    """The pod would fit without the older one, so no node lacks anything for it."""
+    """The pod would fit without the older pod, so no node lacks anything for it."""
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
     web = pod_with("web", nodeName="a", requests={"cpu": "2500m"}, metadata={"ownerReferences": [owner]})
     pod, older = asks(cpu="1", nodeSelector=LAST, **at(2)), asks("older", cpu="1", nodeSelector=LAST, **at(1))
@@ -244,7 +244,7 @@ def test_proposes_amounts_that_leave_room_for_pods_that_are_tried_first() -> Non
     ]
 
 
-def test_gang_is_lowered_beside_pods_that_are_tried_first() -> None:
+def test_gang_requests_are_lowered_to_fit_beside_pods_that_are_tried_first() -> None:
     gang = [member_object(f"m{each}", "g", 2, requests={"cpu": "2"}) for each in range(2)]
     first = asks("first", cpu="1", priority=5)
     found = target({"kind": "Pod", **gang[0]}, NODE, {"kind": "Pod", **gang[1]}, first, document=GANGS)

@@ -1,4 +1,4 @@
-"""The urlPrefix that --url may be."""
+"""The addresses that --url accepts."""
 
 from __future__ import annotations
 

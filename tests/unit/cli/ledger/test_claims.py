@@ -39,7 +39,7 @@ def table(dynamodb: DynamoDBClient) -> Iterator[str]:
 def published(
     dynamodb: DynamoDBClient, annotations: Mapping[str, Mapping[str, str]], document: Mapping[str, object] = DOCUMENT
 ) -> None:
-    """The node cache with a pod for each name, on the node, with these annotations."""
+    """Publish a node cache with a pod for each name, on node-a, with these annotations."""
     store = DynamoDBConfigurationStore(dynamodb, TABLE)
     store.apply(orjson.dumps(document).decode())
     adapters = cache_adapters(PolicySettings(cache_table=TABLE))
@@ -57,7 +57,7 @@ def entry(name: str, units: int) -> Entry:
     return Entry(PodKey("ml", name, f"uid-{name}"), EntryState.BOUND, f"attempt-{name}", {SEAT: units}, 0.0)
 
 
-def test_marks_reservation_whose_pod_claims_another_amount_or_device(dynamodb: DynamoDBClient, table: str) -> None:
+def test_marks_reservation_whose_pod_claims_another_amount(dynamodb: DynamoDBClient, table: str) -> None:
     published(dynamodb, {"honest": {SEAT: "3"}, "lowered": {SEAT: "1"}, "removed": {}})
     held = [entry(name, 3) for name in ("honest", "lowered", "removed", "unpublished")]
     ledgers = [new_ledger("node-a", {SEAT: 20}, {each.pod.uid: each for each in held}, 1)]

@@ -1,4 +1,4 @@
-"""Gangs as the commands print them: the state by the gang's item and by what filter knows."""
+"""Gangs as the commands print them: the state comes from the gang's item and from filter's view of the gang."""
 
 from __future__ import annotations
 

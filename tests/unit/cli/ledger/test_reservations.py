@@ -1,4 +1,4 @@
-"""Reservations of floating pools beside those of nodes."""
+"""Reservations of floating pools beside reservations of nodes."""
 
 from __future__ import annotations
 

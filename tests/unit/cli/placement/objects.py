@@ -41,14 +41,14 @@ def pod(name: str, on: str = "", owner: str = "", namespace: str = "default", cp
 
 
 def deployed(name: str, on: str = "", of: str = "web", created: str = "", **more: Any) -> Object:
-    """A pod of the Deployment `of`, whose template has the hash 5d."""
+    """Return a pod of the Deployment `of`, whose template has the hash 5d."""
     metadata = {"labels": {"app": of, "pod-template-hash": "5d"}, "creationTimestamp": created}
     return pod(name, on, f"ReplicaSet/{of}-5d", metadata=metadata, **more)
 
 
 def gang(size: int, *on: str, name: str = "train", cpu: str = "3", **more: Any) -> list[Object]:
-    """So many members of a gang of this size: the first ones on these nodes, the others without a node. With 3 cpus
-    two do not fit on one node."""
+    """Return the members of a gang of this size: the first members on these nodes, the others without a node. Two
+    members that request 3 cpus do not fit on one node."""
     annotations = {"berth.dev/gang": name, "berth.dev/gang-size": str(size)}
     places = [*on, *[""] * (size - len(on))]
     return [

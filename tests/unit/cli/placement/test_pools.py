@@ -1,4 +1,4 @@
-"""Pods that are placed by the simulation use floating pools, and what is left is kept for waiting pods."""
+"""Pods that the simulation places use floating pools, and the remaining units are kept for waiting pods."""
 
 from __future__ import annotations
 

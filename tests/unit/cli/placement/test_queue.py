@@ -71,6 +71,6 @@ def test_queues_all_pods_without_given_scheduler_names() -> None:
 
 
 def test_names_the_scheduler_with_the_most_pods_first() -> None:
-    """A misspelled name has few."""
+    """A misspelled name has few pods."""
     pods = [pod(name, schedulerName=other) for name, other in (("a", "bert"), ("b", "berth"), ("c", "berth"))]
     assert build_queue(pods, OURS).other_schedulers == ("berth", "bert")

@@ -37,7 +37,7 @@ def test_warning_names_its_pods() -> None:
         pytest.param({"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims: claims are not checked", id="claim"),
     ],
 )
-def test_warns_about_fields_that_it_does_not_read(spec: dict[str, Any], warning: str) -> None:
+def test_warns_about_fields_that_the_simulation_does_not_read(spec: dict[str, Any], warning: str) -> None:
     [found] = warnings(spec)
     assert found.startswith(warning)
 

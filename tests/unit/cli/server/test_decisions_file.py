@@ -1,4 +1,4 @@
-"""The file of records: a JSON object a line, renamed when it is large."""
+"""The file of records: one JSON object per line, renamed when it is large."""
 
 from __future__ import annotations
 

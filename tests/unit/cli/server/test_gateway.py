@@ -1,4 +1,4 @@
-"""Calls at once: large requests wait for each other, and other calls do not wait for them."""
+"""Concurrent calls: large requests wait for each other, and other calls do not wait for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems of a running server's sources: what is logged, and what /healthz says."""
+"""Problems of a running server's sources: the log lines, and the answers of /healthz."""
 
 from __future__ import annotations
 

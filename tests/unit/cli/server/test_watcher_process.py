@@ -54,7 +54,7 @@ def test_template_has_every_output_that_the_settings_read() -> None:
     assert set(OUTPUTS) <= set(stack.outputs())
 
 
-def test_rejects_and_names_a_stack_of_another_application() -> None:
+def test_rejects_a_stack_of_another_application() -> None:
     with pytest.raises(StackUnavailable, match="is it a Berth stack"):
         watcher_settings(DeployedStack("other", None, {}, {}), None)
 

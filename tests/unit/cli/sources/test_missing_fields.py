@@ -18,7 +18,7 @@ GANGS: Mapping[str, Any] = {**LABELLED, "gangs": {"enabled": True}}
 
 
 def counted(**source: str) -> Mapping[str, Any]:
-    """Counts a resource whose capacity comes from there."""
+    """Return a document that counts a resource with this source of its capacity."""
     resource = {"name": "example.com/licence", "ignoredByScheduler": True, "capacity": source}
     return {"profile": "managed-resources", "managedResources": [resource]}
 

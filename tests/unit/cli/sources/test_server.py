@@ -36,7 +36,7 @@ Serve = Callable[[Pair, Path | None], str]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Starts a server with this certificate; with a client CA it accepts only its clients. Only its TLS counts."""
+    """Yield a function that starts a TLS server; with a client CA, the server accepts only that CA's clients."""
     with ExitStack() as running:
 
         def start(pair: Pair, client_ca: Path | None) -> str:
@@ -94,7 +94,7 @@ def test_verifies_configured_server_name(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_call_does_not_disable_host_name_check_of_certificate(serve: Serve, tmp_path: Path) -> None:
-    """Checks run side by side on one endpoint: what a call does must not change what another one finds."""
+    """Checks run concurrently on one endpoint: a call must not change the result of another call."""
     pair = self_signed(tmp_path, "server")
     asked = endpoint(serve(pair, None), replace(trusting(pair), server_name="berth.example.com"))
     assert isinstance(asked.healthz(), NoResponse)

@@ -1,4 +1,4 @@
-"""The records of a `berth serve`, read from its own route: attempts of a pod, and one line for what cannot be read."""
+"""The records of a `berth serve`, read from its own route: the attempts of a pod, and errors in one line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.fakes.verbs import Verbs
 
 @dataclass
 class Server(FakeEndpoint):
-    """It answers /decisions from memory. answer: another answer of this route."""
+    """Answers /decisions from memory. answer: replaces this answer if it is set."""
 
     recent: RecentDecisions = field(default_factory=lambda: RecentDecisions(map(float, count(1)).__next__))
     answer: HttpResponse | NoResponse | None = None
@@ -103,7 +103,7 @@ def test_failed_call_is_an_attempt_with_its_cause() -> None:
 
 
 def recorded(**changed: Any) -> HttpResponse:
-    """The answer with one record, with these keys changed."""
+    """Return an answer with one record, with these keys changed."""
     server = Server()
     server.decide("b")
     response = server.get("decisions?pod=ml/p")

@@ -80,7 +80,7 @@ def test_explains_a_pending_pod_like_a_dump_of_the_cluster(pod: str) -> None:
     assert explained(Stack().read().objects, pod) == explained(OBJECTS, pod)
 
 
-def test_ends_no_pod_whose_replacement_the_node_cache_does_not_describe() -> None:
+def test_does_not_end_a_pod_whose_replacement_the_node_cache_does_not_describe() -> None:
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
     replaced = pod_with("web", nodeName="c", requests={"cpu": "3"}, metadata={"ownerReferences": [owner]})
     smaller, waiting = node_with("d", {PRIORITY: "1"}, allocatable={"cpu": "3"}), pod_with("p", requests={"cpu": "4"})

@@ -1,4 +1,4 @@
-"""Names that are not there: the message has the name that is meant, or those that there are."""
+"""Unknown names: the message suggests a similar name, or lists the existing names."""
 
 from __future__ import annotations
 

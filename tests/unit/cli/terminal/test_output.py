@@ -17,7 +17,7 @@ VOCABULARY = {"table", "json", "yaml"}
 DIFFERENT = {
     "policy diff": VOCABULARY | {"markdown"},  # for a pull request
     "config show": {"yaml", "json"},  # a document has no table
-    "scheduler-config": {"yaml", "chart"},  # nor have manifests; values for the chart
+    "scheduler-config": {"yaml", "chart"},  # manifests have no table either; chart: values for the Helm chart
 }
 WITHOUT_RESULT = {
     "certificates allow",

@@ -1,4 +1,4 @@
-"""Changes of the pod: a request is lowered wherever it stands."""
+"""Changes of the pod: a request is lowered wherever it is set."""
 
 from __future__ import annotations
 

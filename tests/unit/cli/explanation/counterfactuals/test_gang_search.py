@@ -44,7 +44,7 @@ def texts(result: Search) -> list[str]:
     return ["; ".join(change.text for change in each.changes) for each in result.found]
 
 
-# A node has 4 cpus, and a member asks for 2.
+# A node has 4 cpus, and a member requests 2 cpus.
 @pytest.mark.parametrize(
     ("objects", "wanted"),
     [

@@ -1,4 +1,4 @@
-"""Each reason of filter has a change that removes it, tried with the real rules, or a statement why there is none."""
+"""Each reason that has proposals leads to changes that pass the real rules; absurd changes are not proposed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def seats(number: int = 2, scope: str = "cluster", **resource: Any) -> Mapping[s
 
 
 def asks(amount: int = 1, name: str = "p", on: str = "", **fields: Any) -> dict[str, Any]:
-    """A pod that requests so many seats. on: its node."""
+    """Return a pod that requests this many seats. on: its node."""
     return pod_with(name, requests={LICENCE: str(amount)}, nodeName=on, **fields)
 
 
@@ -57,7 +57,7 @@ def near(*values: str) -> dict[str, Any]:
 
 
 def names(*values: str) -> dict[str, Any]:
-    """Each node by its name, in one term."""
+    """Return a required node affinity with each of these node names, in one term."""
     fields = [{"key": "metadata.name", "operator": "In", "values": [value]} for value in values]
     return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": fields}]}}}
 

@@ -1,4 +1,4 @@
-"""The search: smallest changes first, no change that contains another one, and the cause of its end."""
+"""The search: smallest changes first, no change that contains a smaller one, and the reason why the search ended."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_does_not_propose_to_tolerate_taints_of_nodes_for_other_pods(pod: dict[s
 
 
 def test_tries_each_taint_even_if_many_nodes_have_another_taint() -> None:
-    """All taints have one reason. The nodes before it are for pods that request their GPUs."""
+    """All taints have the same reason. The nodes that are tried first are for pods that request GPUs."""
     taint = {"key": GPU, "effect": "NoSchedule"}
     gpus = [node_with(f"gpu-{each}", taints=[taint], allocatable={GPU: "1", "cpu": "4"}) for each in range(3)]
     spot = node_with("spot", taints=[{"key": "spot", "value": "true", "effect": "NoSchedule"}])
@@ -71,7 +71,7 @@ def test_tries_each_taint_even_if_many_nodes_have_another_taint() -> None:
     assert "let the pod tolerate spot=true:NoSchedule" in shown
 
 
-def test_begins_with_nodes_that_have_the_counted_resource() -> None:
+def test_search_begins_with_nodes_that_have_the_counted_resource() -> None:
     counted = {"profile": "managed-resources", "managedResources": [{"name": GPU, "capacity": {"nodeLabel": "gpus"}}]}
     nodes = [*(node_with(f"a{number}") for number in range(5)), node_with("z", {"gpus": "2"})]
     holder = pod_with("w", nodeName="z", requests={GPU: "1"})
@@ -108,7 +108,7 @@ def test_broken_node_is_never_the_model_of_a_new_node(state: dict[str, Any]) -> 
 
 
 def test_names_the_node_pool_of_a_node_to_add() -> None:
-    """Karpenter would make it."""
+    """Karpenter would create the node."""
     node = node_with("a", {"karpenter.sh/nodepool": "spot"})
     holder = pod_with("w", nodeName="a", requests={"cpu": "3"}, priority=9)
     results = changes(pod_with(requests={"cpu": "3"}), node, holder)

@@ -12,7 +12,7 @@ def of(findings: Iterable[Finding], check: str) -> list[Finding]:
 
 
 def expect(findings: Iterable[Finding], check: str, result: Result, message: str) -> None:
-    """One finding has this result and message, and every problem has a remedy."""
+    """Assert that a finding has this result and message, and that every problem has a remedy."""
     found = of(findings, check)
     assert [each for each in found if each.result is result and message in each.message], found
     for each in found:

@@ -15,7 +15,7 @@ from tests.fakes.doctor import ADDRESS
 
 
 def document(managed: ManagedResources = NO_MANAGED_RESOURCES, **entry: Any) -> dict[str, Any]:
-    """A configuration with these fields in its entries; a field with None is removed."""
+    """Return a configuration with these fields in its entries; a field with None is removed."""
     printed = extenders(ExtenderOptions(url_prefix=entry.pop("urlPrefix", ADDRESS), managed=managed))
     entries = [{key: value for key, value in (each | entry).items() if value is not None} for each in printed]
     return scheduler_configuration(["default-scheduler"], entries, gangs=managed.gangs)

@@ -1,4 +1,4 @@
-"""What doctor reads in the tables of a stack."""
+"""The tables of a stack, as `berth doctor` reads them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, Deploye
 
 @pytest.fixture
 def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
-    """The session's embedded table; its ledgers are removed afterwards."""
+    """Yield the session's embedded table; its ledgers are removed afterwards."""
     table = DynamoDBLedgerTable(dynamodb, LEDGER_TABLE)
     yield table
     for each in table.nodes():

@@ -1,4 +1,4 @@
-"""All checks together, on fakes: which findings a misconfiguration has, and that the cause comes first."""
+"""All checks together, on fakes: the findings of a misconfiguration, with the cause first."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def stack(age: float, **fields: object) -> FakeAccount:
 
 
 def inputs(**fields: object) -> Inputs:
-    """A correct installation of `berth serve`, with changes."""
+    """Return a correct installation of `berth serve`, with changes."""
     sound: dict[str, object] = {
         "scheduler_side": side(document(httpTimeout="5s")),
         "endpoint": running(),
@@ -84,7 +84,7 @@ def diagnose(given: Inputs) -> list[Finding]:
 
 
 def bad(findings: list[Finding]) -> list[str]:
-    """The checks that are not ok, in their order."""
+    """Return the checks that failed or warned, in their order."""
     return list(dict.fromkeys(each.check for each in findings if each.result in (Result.FAILED, Result.WARNING)))
 
 

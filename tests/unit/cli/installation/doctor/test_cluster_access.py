@@ -1,4 +1,4 @@
-"""The cluster as the caller and as another user: whose rights are reviewed."""
+"""Access to the cluster as the caller or as another user: whose permissions are reviewed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_subject_includes_implicit_groups(text: str, expected: Subject) -> None:
 
 
 class Reviews:
-    """An API server that allows everything, and keeps what it was asked."""
+    """An API server that allows everything, and keeps the requests."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []

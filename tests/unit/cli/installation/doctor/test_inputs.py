@@ -1,4 +1,4 @@
-"""The inputs that the options name: as whom the cluster is called, and the scheduler's TLS material."""
+"""The inputs that the options name: the users that call the cluster, and the scheduler's TLS material."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def test_ignores_caller_kubeconfig_for_functions_of_stack(file: Path, parameters
     assert read_inputs(Options(kubeconfig=file, stack="berth")).watcher is None
 
 
-def test_reads_the_users_that_the_running_server_reports(file: Path) -> None:
+def test_does_not_use_the_kubeconfig_for_users_that_a_running_server_reports(file: Path) -> None:
     found = read_inputs(Options(kubeconfig=file, url="http://127.0.0.1:1/scheduler"))
     assert (found.watcher, found.binder) == (None, None)
 
 
-def test_asks_for_the_directory_of_plugins_that_only_the_stack_has(tmp_path: Path) -> None:
+def test_remedy_asks_for_the_plugin_directory_if_a_plugin_is_missing_locally(tmp_path: Path) -> None:
     document = tmp_path / "berth.yaml"
     document.write_text("pluginConfig: [{name: 'berth_plugins.absent:Absent'}]")
     [found] = read_inputs(Options(url="http://127.0.0.1:9/scheduler", config=document)).findings
@@ -60,7 +60,7 @@ def test_asks_for_the_directory_of_plugins_that_only_the_stack_has(tmp_path: Pat
 
 
 def test_stack_with_mutual_tls_is_not_called_without_certificate(parameters: dict[str, str]) -> None:
-    """Otherwise each call would be a failure, although all is well: on-call.md names the stack alone."""
+    """Otherwise every call would fail on a healthy stack: some commands in on-call.md give only --stack."""
     parameters["Authentication"] = "mtls"
     found = read_inputs(Options(stack="berth"))
     assert found.endpoint is None

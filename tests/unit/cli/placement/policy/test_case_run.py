@@ -39,7 +39,7 @@ def case(
     also: tuple[Object, ...] = (),
     policy: BerthConfiguration = RANKED,
 ) -> Case:
-    """Three nodes of 4 cpus: `low` and `high` have a rank, `none` has not. also: in the cluster."""
+    """Return a case with three nodes of 4 cpus: only `low` and `high` have a rank. also: more objects."""
     cluster = (node("low", rank="1"), node("high", rank="9"), node("none"), *also)
     manifests = manifests_of(pods, "here") if pods else Manifests()
     expectations = {name: PodExpectation(**expected) for name, expected in expect.items()}

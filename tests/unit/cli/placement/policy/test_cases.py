@@ -1,4 +1,4 @@
-"""The document of `berth policy test`: what is read, and what is refused."""
+"""The document of `berth policy test`: how it is read, and its errors."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def recording(
     *,
     has_all_fields: bool = False,
 ) -> list[str]:
-    """Record what happens while this is played; the warnings."""
+    """Record the decisions while `play` runs; return the warnings."""
     configuration = BerthConfiguration.model_validate(document or {})
     later, warnings = _Later(), list[str]()
     verbs = Verbs(
@@ -67,8 +67,8 @@ def recording(
 
 @dataclass(slots=True)
 class Replay:
-    """decisions: how many were made again. later: of these, those that are the same on a later state than the one that
-    they name. differing: those that are not the same. pods: by UID."""
+    """decisions: how many were repeated. later: how many of them had the same result on a later state than the recorded
+    state. differing: how many had another result. pods: the UIDs."""
 
     decisions: int = 0
     later: int = 0
@@ -77,7 +77,7 @@ class Replay:
 
 
 def replay(recorded: RecordedDecisions) -> Replay:
-    """Make all decisions again by the recorded policies."""
+    """Repeat all decisions with the recorded policies."""
     found, policies = Replay(), dict[str, Policy]()
     for each in recorded:
         policy = policies.setdefault(each.line.configuration_hash, each.configuration.policy())

@@ -1,4 +1,4 @@
-"""The recording of examples/recording, made beside a kube-scheduler: every later release decides the same."""
+"""The recording in examples/recording, made with a kube-scheduler: every later release decides the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.conftest import PROJECT
 from tests.unit.cli.placement.recording.recorded import replay
 
 RECORDING = PROJECT / "examples" / "recording" / "monday.rec"
-VERBS = {"filter": 24, "prioritize": 22}  # kube-scheduler scores no only node
+VERBS = {"filter": 24, "prioritize": 22}  # kube-scheduler does not score a single node
 PODS = 24
 
 

@@ -1,4 +1,4 @@
-"""The format of a recording: what is written is read again, and one line for what cannot be."""
+"""The format of a recording: it is read back as written, and an invalid file is reported in one line."""
 
 from __future__ import annotations
 

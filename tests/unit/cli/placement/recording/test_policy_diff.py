@@ -33,7 +33,7 @@ def test_differing_decision_is_reported_with_exit_status_1(tmp_path: Path, monke
 def test_truncated_recording_is_compared_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     recording(Path("r"), two_nodes, LABELLED)
-    Path("r").write_bytes(Path("r").read_bytes()[:-8])  # gzip's last eight bytes are sum and length
+    Path("r").write_bytes(Path("r").read_bytes()[:-8])  # gzip's last eight bytes are checksum and length
     Path("berth.yaml").write_text("profile: label-priority\n")
     done = diff("berth.yaml", "berth.yaml")
     assert (done.exit_code, done.stderr) == (

@@ -62,7 +62,7 @@ class FullDisk(SlowWriter):
 
 @dataclass
 class Recorded(DecisionRecorder):
-    """Hands each decision on to the recording. versions_back: the version that the call says is so many back."""
+    """Passes each decision to the recording, with the version of its state lowered by versions_back."""
 
     recording: DecisionRecording = field(init=False)
     versions_back: int = 0
@@ -97,7 +97,7 @@ class World:
 
 @contextmanager
 def recorded_world(writer: RecordingWriter) -> Iterator[World]:
-    """The recording has a first decision, and ends with the block."""
+    """Record a first decision; the recording ends with the block."""
     configuration = BerthConfiguration.model_validate({"profile": "label-priority"})
     recorded, warnings = Recorded(), list[str]()
     verbs = Verbs([], configuration=configuration, recorder=recorded)
@@ -115,14 +115,14 @@ def recorded_world(writer: RecordingWriter) -> Iterator[World]:
 
 
 def replayed(path: Path) -> tuple[int, int, int]:
-    """Decisions that were made again, those that differ, and those that could not be."""
+    """Return the numbers of repeated decisions, differing decisions, and decisions without a state."""
     decisions = RecordedDecisions(read_recording(path))
     found = replay(decisions)
     return found.decisions, found.differing, decisions.without_state
 
 
 def test_replay_repeats_decisions_that_waited_for_a_slow_disk(tmp_path: Path) -> None:
-    """A reader keeps the last states alone: those of a later decision must not be written before an earlier one."""
+    """A reader keeps only the last states: later states must not be written before an earlier decision."""
     writer, number = SlowWriter(tmp_path / "r"), MAX_VERSIONS + 20
     with recorded_world(writer) as world:
         writer.is_ready.clear()

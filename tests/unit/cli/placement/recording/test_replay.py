@@ -1,4 +1,4 @@
-"""Recorded decisions, made again: the same by the same policy, and compared by another one."""
+"""Recorded decisions, repeated: the same with the same policy, and compared with another policy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FULL: Mapping[str, Any] = {"profile": "full"}
 
 
 def day(verbs: Verbs, seed: int = 7, decisions: int = 60) -> None:
-    """Nodes and pods come and go while pods are decided about, in requests as kube-scheduler makes them."""
+    """Send requests like kube-scheduler's while nodes and pods come and go."""
     random = Random(seed)
     names = [f"n{number}" for number in range(12)]
     for number in range(decisions):
@@ -89,7 +89,7 @@ class GivenOpenGangs:
 
 
 def waiting(name: str, gang: str, created: str) -> dict[str, Any]:
-    """A member of a gang of two as the node cache has it."""
+    """Return a member of a gang of two as the node cache has it."""
     pod = member_object(name, gang, 2, created=created, requests={"cpu": "3"})
     found: dict[str, Any] = compact_pod(pod, ANNOTATIONS)
     found["metadata"]["creationTimestamp"] = created
@@ -97,7 +97,7 @@ def waiting(name: str, gang: str, created: str) -> dict[str, Any]:
 
 
 def two_gangs(verbs: Verbs, verb: str = "filter", asked: str = "young-0") -> Any:
-    """Room for one of two gangs. The old one goes first, unless the young one is being bound."""
+    """Ask with room for one of two gangs: the old gang goes first, unless the young gang is being bound."""
     nodes = [node_with(name, allocatable={"cpu": "4", "pods": "10"}) for name in ("a", "b")]
     verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
     old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
@@ -152,7 +152,7 @@ def test_decision_that_cannot_be_repeated_is_not_recorded(tmp_path: Path, asked:
 
 
 def two_nodes(verbs: Verbs) -> None:
-    """A pod that fits on both nodes, and one that the label alone keeps from `plain`."""
+    """Filter a pod that fits on both nodes, and a pod that only the label rule keeps from `plain`."""
     nodes = [node_with("a", {PRIORITY: "9"}), node_with("b", {PRIORITY: "1", "rank": "1"}), node_with("plain")]
     verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
     verbs.ask("filter", cache_mode(["a", "b"], pod_object("both", requests={"cpu": "1"})))

@@ -52,7 +52,7 @@ def test_removes_victims_and_places_the_pod() -> None:
     assert not loop.snapshot.nominated
 
 
-def test_each_preemption_sees_earlier_ones() -> None:
+def test_each_preemption_sees_earlier_preemptions() -> None:
     nodes = [node_with("a"), placed("on-a", 1, "4", node="a"), node_with("b"), placed("on-b", 2, "4", node="b")]
     found, _ = run(*nodes, *(waiting(f"urgent-{number}") for number in range(3)))
     assert [placement(each) for each in found] == [("a", ["on-a"]), ("b", ["on-b"]), ("", [])]
@@ -111,7 +111,7 @@ LABEL = {"profile": "label-priority"}
 
 
 def test_nodes_rejected_by_the_policy_are_not_candidates() -> None:
-    """Full ones because the policy does not agree, those with room because filter has dropped them."""
+    """A full node because the policy rejects it, and a node with room because filter has rejected it."""
     [found], _ = run(
         *(node_with("barred"), placed("a", 1, "4", node="barred")),
         *(node_with("dropped"), placed("b", 1, "1", node="dropped")),

@@ -1,4 +1,4 @@
-"""`ControlLoop.rejection`: why one node rejects a pod, beside what other pods were placed before."""
+"""`ControlLoop.rejection`: why one node rejects a pod, given the pods that were placed before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RANKED = BerthConfiguration.model_validate(
 
 
 def loop(configuration: BerthConfiguration = RANKED) -> ControlLoop:
-    """Nodes `ranked` and `plain`, of 4 cpus each; Berth wants a rank unless told otherwise."""
+    """Return a loop on nodes `ranked` and `plain`, of 4 cpus each; by default Berth requires a rank."""
     nodes = [read_node(objects.node("ranked", rank="1")), read_node(objects.node("plain"))]
     return control_loop_of(configuration, Snapshot.of(each for each in nodes if isinstance(each, NodeInfo)))
 

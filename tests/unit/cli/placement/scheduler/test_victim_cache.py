@@ -14,7 +14,7 @@ from tests.unit.scheduling.preemption.preempting import NODE, PROFILE, placed, r
 
 
 class Preemptors:
-    """Pods of one shape and several priorities, which preempt on one node by way of one cache."""
+    """Pods of one shape and several priorities, which preempt on one node with one cache."""
 
     def __init__(self, cluster: Snapshot) -> None:
         self.cluster, self.cache, self.evaluations = cluster, VictimCache(), EvaluationCache()

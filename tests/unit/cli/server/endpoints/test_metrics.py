@@ -133,7 +133,7 @@ def test_reports_reservations_and_gangs_of_the_tables() -> None:
     assert [found[key("berth_gangs", state=state)] for state in ("committed", "open")] == [1, 0]
 
 
-def test_floating_pools_have_three_gauges_of_the_state_that_the_head_names() -> None:
+def test_reports_three_gauges_for_each_floating_pool_at_the_current_head() -> None:
     cluster, asked = published(), list[Head | None]()
 
     def levels(head: Head | None) -> list[PoolLevel]:

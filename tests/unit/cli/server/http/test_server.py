@@ -1,4 +1,4 @@
-"""The server's loop outlives what the operating system refuses."""
+"""The server's loop survives errors of the operating system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS files that are replaced, or end, while a server runs."""
+"""TLS files that are replaced, or expire, while a server runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAYS = timedelta(days=1).total_seconds()
 
 
 def handshake(server: ssl.SSLContext, authority: Path, client: tuple[Path, Path] | None = None) -> bool:
-    """Return whether a client with this certificate, which trusts this server, connects."""
+    """Return whether a client that has this certificate, and trusts this authority, connects."""
     context = ssl.create_default_context(cafile=str(authority))
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if client is not None:

@@ -1,4 +1,4 @@
-"""The cache table of `berth serve`: it keeps what readers need, and readers beside its writer miss nothing."""
+"""The cache table of `berth serve`: it keeps the items that readers need; concurrent readers reach the last version."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TrimmedCluster(PublishedCluster):
         return self.kept
 
     def publish_version(self, number: int) -> None:
-        """A node whose label is that number, and a pod."""
+        """Publish a node with this number in a label, and a pod."""
         self.publish("pods", [pod_object(f"p{number}")])
         self.publish_nodes([NodeInfo("n", {"number": str(number)})])
 

@@ -1,4 +1,4 @@
-"""Ledger and gangs in memory, written to by many threads at once: nothing is given twice, and no thread waits for ever.
+"""The ledger in memory, written by many threads at once: no unit is reserved twice, and no thread waits forever.
 
 The interpreter changes between threads after every few instructions.
 """

@@ -106,7 +106,7 @@ def test_condition_decides_whether_a_pod_waits_for_a_pool(
 ) -> None:
     condition = {"type": "PodScheduled", "status": status, "message": message}
     rejected = pod_with("p", status={"conditions": [condition]})
-    # Objects are trimmed again, without their condition.
+    # Trimming an object again must not change the result.
     objects = [trim(trim(each, counted), counted) for each in (node_with("a"), rejected, pod_with("new"))]
     found = read_cluster(objects, "dump")
     assert [pod.waits_for_pool for pod in found.pods] == [waits, False]

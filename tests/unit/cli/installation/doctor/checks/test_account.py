@@ -30,7 +30,7 @@ HELD = HeadItem(Lease(LeaseSpec("watcher-1", 15, NOW - 60, NOW - 1, 3), 9, "u", 
 
 
 def held(age: float, holder: str = "watcher-1") -> HeadItem:
-    """A lease that was renewed so many seconds ago."""
+    """Return a head item whose lease was renewed this many seconds ago."""
     spec = replace(HELD.lease.spec, renew_time=NOW - age, holder_identity=holder)
     return replace(HELD, lease=replace(HELD.lease, spec=spec))
 
@@ -121,5 +121,5 @@ SERIAL = "3f0c" * 8
         pytest.param(f"{SERIAL} until 2020-01-01T00:00:00Z", FAILED, "accepts no certificate", id="all expired"),
     ],
 )
-def test_reports_an_allow_list_that_refuses_callers(text: str, result: Result, message: str) -> None:
+def test_reports_state_of_the_allow_list(text: str, result: Result, message: str) -> None:
     expect(check_allow_list(FakeAccount(allowed=parse(text)), NOW), "allow-list", result, message)

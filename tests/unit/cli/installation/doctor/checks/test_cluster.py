@@ -40,7 +40,7 @@ COUNTING = BerthConfiguration.model_validate(
 
 
 def documented(role: str, path: Path = RBAC, kinds: tuple[str, ...] = ("ClusterRole",)) -> set[str]:
-    """The rights that the example gives, as verb, resource and name."""
+    """Return the permissions that the example grants, as verb, resource and name."""
     found = set()
     for document in yaml.safe_load_all(path.read_text()):
         if document["kind"] in kinds and document["metadata"]["name"] == role:

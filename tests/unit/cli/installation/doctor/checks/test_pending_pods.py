@@ -40,7 +40,7 @@ def test_reports_unserved_scheduler_name(scheduler_name: str, remedy: str) -> No
 
 
 def test_does_not_mistake_the_name_of_a_second_scheduler_for_a_misspelling() -> None:
-    """Before the second scheduler runs, its configuration is not given."""
+    """Until the second scheduler runs, its configuration is not given to the command."""
     [finding] = check_pending_pods(FakeAccess(pending=[untried("berth-scheduler")]), (), NOW)
     assert finding.remedy == (
         "set schedulerName to one of default-scheduler, or run a scheduler with a profile of this name"
@@ -73,7 +73,7 @@ SEAT = "example.com/seat"
         pytest.param({"value": 1, "scope": "zone"}, "2", "", id="the label of its node is unknown"),
     ],
 )
-def test_warns_about_a_pod_that_waits_for_ever_for_a_pool(capacity: object, amount: str, pool: str) -> None:
+def test_warns_about_a_pod_that_waits_forever_for_a_pool(capacity: object, amount: str, pool: str) -> None:
     limit = {} if capacity else {"perNamespace": 6}
     counted = counting({"name": SEAT, **({"capacity": capacity} if capacity else {}), **limit})
     access = FakeAccess(pending=[pod_with("p", namespace="team-a", requests={SEAT: amount}), pod_with("other")])
@@ -91,7 +91,7 @@ def test_warns_about_a_pod_that_waits_for_ever_for_a_pool(capacity: object, amou
         pytest.param(7, [1] * 7, 8, "", id="a member is missing"),
     ],
 )
-def test_warns_about_a_gang_that_waits_for_ever_for_a_pool(
+def test_warns_about_a_gang_that_waits_forever_for_a_pool(
     capacity: int, sizes: list[int], minimum: int, message: str
 ) -> None:
     annotations = {GANG_ANNOTATION: "train", SIZE: str(minimum)}

@@ -31,7 +31,7 @@ LOCK = {"leaderElection": {"resourceName": "mine"}}
 
 
 def findings(found: dict[str, Any], address: str = ADDRESS) -> list[Finding]:
-    """Return the findings of every check that reads the configuration."""
+    """Return the findings about the document and the transport."""
     read = side(found, address)
     return [*check_document(read, address), *check_transport(read)]
 
