@@ -1,4 +1,4 @@
-"""The allow-list's text."""
+"""Parsing of the allow-list and of client certificates, and the check of a certificate against the list."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
         pytest.param("01:00:00:00:00:00:00:00", AllowList({2**56: None}), id="a serial of 8 bytes"),
     ],
 )
-def test_reads_serials_ends_and_names_of_an_allow_list(text: str, wanted: AllowList) -> None:
+def test_parses_serials_ends_and_replacements_of_an_allow_list(text: str, wanted: AllowList) -> None:
     assert parse(text) == wanted
 
 
@@ -77,7 +77,7 @@ def test_reads_serials_ends_and_names_of_an_allow_list(text: str, wanted: AllowL
         pytest.param(set(), NOON, AuthorizerOutcome.NOT_LISTED, id="no serial"),
     ],
 )
-def test_serial_is_allowed_until_its_end_only(serials: set[int], now: float, listing: AuthorizerOutcome) -> None:
+def test_serial_is_allowed_only_until_its_end(serials: set[int], now: float, listing: AuthorizerOutcome) -> None:
     assert AllowList({1: None, 2: NOON}).status(serials, now) is listing
 
 

@@ -1,4 +1,4 @@
-"""The decision on an event: what counts, for how long, and what happens while the store is away."""
+"""Authorizer decisions: which credentials are accepted, for how long, and while the store is unavailable."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_allows_or_denies_by_identity_source(clock: Clock, identity: list[object
 
 
 def test_ignores_headers_outside_identity_source(clock: Clock) -> None:
-    """The gateway keeps its answer by the identity source; another input would be answered for by mistake."""
+    """The gateway caches by the identity source: a decision based on another header would be reused wrongly."""
     event = basic_event() | {"headers": {"authorization": basic("berth", "old")}}
     decision = BasicAuthorizer(InMemoryPasswords(OLD), clock).decide(event)
     assert decision.outcome is AuthorizerOutcome.NO_CREDENTIALS
@@ -93,7 +93,7 @@ def test_denies_removed_password_after_max_age(clock: Clock) -> None:
 
 
 def test_accepts_a_new_password_after_the_recheck(clock: Clock) -> None:
-    """A denial would be kept by the gateway: so it is decided on a store that has just been read."""
+    """The gateway caches a denial, so a denial must be based on a recent read of the store."""
     store = InMemoryPasswords(OLD)
     authorizer = BasicAuthorizer(store, clock)
     assert authorizer.decide(WITH_OLD).allowed
@@ -162,7 +162,7 @@ def test_revoked_certificate_is_denied_30_seconds_after_the_outage(clock: Clock)
     assert authorizer.decide(CALLER).outcome is AuthorizerOutcome.NOT_LISTED
 
 
-def test_does_not_read_with_each_call_while_store_is_unavailable(clock: Clock) -> None:
+def test_does_not_read_store_on_every_call_while_it_is_unavailable(clock: Clock) -> None:
     """A store that does not respond takes time that the verb needs."""
     store = InMemoryAllowList("5eed5eed5eed5e1f")
     authorizer = MutualTLSAuthorizer(store, clock)
@@ -175,7 +175,7 @@ def test_does_not_read_with_each_call_while_store_is_unavailable(clock: Clock) -
     assert store.reads == 3
 
 
-def test_does_not_deny_by_old_credentials_while_store_is_unavailable(clock: Clock) -> None:
+def test_does_not_deny_based_on_old_credentials_while_store_is_unavailable(clock: Clock) -> None:
     store = InMemoryPasswords(OLD)
     authorizer = BasicAuthorizer(store, clock)
     assert authorizer.decide(WITH_OLD).allowed

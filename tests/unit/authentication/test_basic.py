@@ -1,4 +1,4 @@
-"""Basic credentials against the passwords on record."""
+"""Checks of Basic credentials against the stored passwords."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def test_accepts_or_rejects_authorization_header(value: str, passwords: Password
     assert check(value, passwords, NOW) is outcome
 
 
-def test_rejects_an_empty_digest_while_the_previous_password_is_absent() -> None:
+def test_rejects_empty_credentials_if_there_is_no_previous_password() -> None:
     """Without a previous password, random bytes take its place."""
     assert check(header("", ""), Passwords(CURRENT, None, NOW + 1), NOW) is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
 @pytest.mark.parametrize("password", ["new", "old", "", "x", "x" * 500])
 def test_compares_only_digests_of_equal_length(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its duration must not reveal a part of the password, its length, or which password matched."""
+    """The duration must not reveal a part of the password, its length, or which password matched."""
     compared: list[tuple[int, int]] = []
 
     def recording(one: bytes, other: bytes) -> bool:

@@ -1,7 +1,7 @@
 """An API server on 127.0.0.1 whose answers a test writes byte by byte, while the client waits for them.
 
-A request that arrives is handed to the test, and its connection stays as it is until the test has dealt with it:
-nothing happens by itself, and nothing sleeps.
+Each request is handed to the test, and its connection stays unchanged until the test has dealt with the request: the
+server does nothing by itself and never sleeps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from berth.cluster.api_server.client import ApiServer
 from tests.fakes.clock import HandDrivenClock
 
 PATIENCE_SECONDS = 60.0
-"""How long a test waits for what must come. Only a failing test waits that long, or one on a machine that pauses."""
+"""Seconds that a test waits for an expected event. Only a failing test, or a machine that pauses, takes so long."""
 
 
 class Exchange:
@@ -41,7 +41,7 @@ class Exchange:
 
     @property
     def client(self) -> str:
-        """The name in the client's certificate; empty without one."""
+        """Return the common name in the client's certificate, or an empty string if there is no certificate."""
         connection = self._handler.connection
         certificate = connection.getpeercert() if isinstance(connection, ssl.SSLSocket) else None
         subject: Any = certificate.get("subject", ()) if certificate else ()
@@ -67,7 +67,7 @@ class Exchange:
         return self
 
     def tell(self, kind: str, found: object) -> Self:
-        """One event of a watch, as one chunk."""
+        """Send one event of a watch as one chunk."""
         return self.chunk(orjson.dumps({"type": kind, "object": found}) + b"\n")
 
     def chunk(self, data: bytes) -> Self:
@@ -78,7 +78,7 @@ class Exchange:
         return self
 
     def end(self) -> None:
-        """The end of the answer in chunks; the connection stays."""
+        """End the chunked response; the connection stays open."""
         self.raw(b"0\r\n\r\n")
         self.dealt_with.set()
 
@@ -114,7 +114,7 @@ def status_object(code: int, reason: str, message: str = "", **details: object) 
 
 
 class DrivenApiServer:
-    """It can be stopped and started again at the same address."""
+    """A server that can be stopped and started again at the same address."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls
@@ -139,19 +139,19 @@ class DrivenApiServer:
         return ApiServer(self.configuration(**settings), HandDrivenClock())
 
     def next(self, path: str) -> Exchange:
-        """The next request for this path; waits for it."""
+        """Wait for the next request for this path and return it."""
         try:
             return self._queue(path).get(timeout=PATIENCE_SECONDS)
         except Empty:
             raise AssertionError(f"no request for {path} came") from None
 
     def nothing_waits(self) -> bool:
-        """Whether every request that arrived was given to the test."""
+        """Return whether the test has taken every request that arrived."""
         with self._lock:
             return all(queue.empty() for queue in self._arrived.values())
 
     def _queue(self, path: str) -> Queue[Exchange]:
-        # Without the lock, a test and a request that come at once each get a queue of their own.
+        # Without the lock, a test and a request that arrive at the same time could create separate queues.
         with self._lock:
             return self._arrived[path]
 
@@ -193,7 +193,7 @@ class _Server(ThreadingHTTPServer):
         return connection, address
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is what several tests are about."""
+        """Ignore the error: in several tests the client hangs up on purpose."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -204,12 +204,12 @@ class _Handler(BaseHTTPRequestHandler):
         cast(_Server, self.server).driven.take_over(Exchange(self))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class's name for it
-        """Silent."""
+        """Log nothing."""
 
 
 @contextmanager
 def driven_api_server(tls: ssl.SSLContext | None = None) -> Iterator[DrivenApiServer]:
-    """A server that runs until the block ends."""
+    """Run a server until the block ends."""
     server = DrivenApiServer(tls)
     try:
         yield server

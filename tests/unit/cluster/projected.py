@@ -1,4 +1,4 @@
-"""A whole node and a whole pod, and what a projection keeps of an object."""
+"""A complete node and a complete pod, and the fields of an object that a projection keeps."""
 
 from __future__ import annotations
 

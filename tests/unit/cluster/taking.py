@@ -27,30 +27,30 @@ def running(watches: Watches) -> list[str]:
 
 
 def at_once() -> float:
-    """Jitter that takes nearly all of a wait away."""
+    """Return jitter that shortens a wait to nearly zero."""
     return -0.99
 
 
 def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
-    """The object without a field that is up to half of its size."""
+    """Return the object without managedFields, which may be half of its size."""
     part(found, "metadata").pop("managedFields", None)
     return found
 
 
 def whole(*resources: Resource) -> dict[Resource, Projection]:
-    """The resources with projections that keep what a test looks at."""
+    """Return a projection for each resource that drops only managedFields."""
     return dict.fromkeys(resources, without_managed_fields)
 
 
 class Consumer:
-    """Takes as many events as a test asks for; more than that wait for the next time."""
+    """Takes as many events as a test requests; further events stay for the next call."""
 
     def __init__(self, watches: Watches) -> None:
         self._watches = watches
         self._taken: list[ResourceEvent] = []
 
     def take(self, count: int) -> list[ResourceEvent]:
-        """The next events; waits for them."""
+        """Wait for the next events and return them."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while len(self._taken) < count:
             more = self._watches.take(deadline - time.monotonic())

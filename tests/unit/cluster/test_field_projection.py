@@ -1,6 +1,6 @@
-"""The fields that are kept of each resource.
+"""The fields of each resource that are kept.
 
-A test here that has to be changed for more to be kept, or for another shape, is the time to raise FORM.
+If a test here must change because more fields are kept, or because their form changes, raise PROJECTION_VERSION.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def test_keeps_services_and_controllers_for_default_topology_spread(resource: Re
     assert resource not in projections(LITTLE)
 
 
-def test_keeps_images_for_profiles_that_score_by_them() -> None:
+def test_keeps_images_for_profiles_that_use_them_for_scores() -> None:
     assert kept(NODES, WHOLE_NODE, EVERYTHING)["status"]["images"] == [{"names": ["nginx:1"], "sizeBytes": 7}]
     spec = kept(PODS, WHOLE_POD, EVERYTHING)["shared"]["spec"]
     assert spec["containers"][0]["image"] == "nginx"
@@ -178,7 +178,7 @@ def test_every_watched_resource_has_a_projection() -> None:
     assert set(projections(EVERYTHING)) == {*BASE_RESOURCES, *SPREAD_RESOURCES}
 
 
-def test_pods_of_one_controller_share_one_text() -> None:
+def test_pods_of_one_controller_share_one_string_of_common_fields() -> None:
     trim = projections(LITTLE)[PODS]
     other = running(WHOLE_POD) | {"metadata": WHOLE_POD["metadata"] | {"name": "web-1", "uid": "v"}}
     one, another = trim(running(WHOLE_POD)), trim(orjson.loads(orjson.dumps(other)))
@@ -215,7 +215,7 @@ def test_keeps_the_fields_that_explain_a_waiting_pod_only_for_explanations() -> 
     assert kept(PODS, placed, RequiredFields(explanations=True)) == kept(PODS, placed)
 
 
-def test_keeps_how_the_replacement_of_a_pod_on_a_node_selects_nodes_for_explanations_only() -> None:
+def test_keeps_node_selection_fields_of_a_placed_pod_only_for_replacements() -> None:
     placed = deepcopy(WHOLE_POD)
     placed["spec"] |= {"nodeName": "n1", "nodeSelector": {"a": "b"}}
     found = kept(PODS, placed, RequiredFields(replacements=True))
@@ -237,7 +237,7 @@ def test_keeps_annotations_used_to_count_resources() -> None:
 
 
 def test_projection_id_changes_with_counted_resources() -> None:
-    """A watcher that goes on from what another one kept would not see what that one left out."""
+    """A watcher that resumed from another projection would miss the fields that the other projection dropped."""
     by_annotation = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
     policies = [configuration(*each).policy() for each in ([LICENCES], [SLICES], [by_annotation])]
     forms = {projection_id(RequiredFields.of(policy)) for policy in policies}
@@ -295,7 +295,7 @@ def test_creation_time_of_pods_is_dropped_without_gangs() -> None:
 
 @pytest.mark.parametrize(("needs", "is_own"), [(GANGS, True), (LITTLE, False)], ids=["enabled", "off"])
 @pytest.mark.parametrize("reason", ["gang waits for members", "gang does not fit", "gang size is below 1"])
-def test_gang_reasons_are_berths_only_if_gangs_are_enabled(reason: str, needs: RequiredFields, is_own: bool) -> None:
+def test_gang_reasons_belong_to_berth_only_with_gangs_enabled(reason: str, needs: RequiredFields, is_own: bool) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": f"0/3 nodes are available: 3 {reason}. no new"}
     assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
 
@@ -375,7 +375,7 @@ def test_marks_pods_that_no_scheduler_has_tried(obj: dict[str, Any], wanted: obj
     ],
 )
 def test_marks_pods_whose_call_of_a_verb_failed(message: str, wanted: object) -> None:
-    """The texts of HTTPExtender.send of kube-scheduler; the address is the configured one."""
+    """The failures have the messages of kube-scheduler's HTTPExtender.send, with the configured address."""
     assert undecided(pod(scheduled("SchedulerError", message))) == wanted
 
 

@@ -37,7 +37,7 @@ def test_marks_pod_that_waits_for_the_cache() -> None:
     assert rejected(WAITING)
 
 
-def test_reasons_of_floating_pools_are_berths_whatever_the_configuration() -> None:
+def test_reasons_of_floating_pools_belong_to_berth_in_any_configuration() -> None:
     """A dump is read before its configuration is known."""
     assert POOL_REASONS <= BERTH_REASONS
 
@@ -74,7 +74,7 @@ def test_marks_only_pending_pods_by_their_condition() -> None:
 
 
 @pytest.mark.parametrize("conditions", [None, 7, [], [7], [{"type": "PodScheduled"}], [{"type": "Ready"}]])
-def test_does_not_mark_pod_without_the_condition(conditions: object) -> None:
+def test_does_not_mark_pod_without_a_readable_scheduling_condition(conditions: object) -> None:
     assert not rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": conditions}}))
 
 
@@ -101,7 +101,7 @@ def test_only_filters_of_berth_have_reasons_of_berth() -> None:
         pytest.param("full", "0/1 nodes are available: 1 Insufficient room for it.", False, id="another text"),
     ],
 )
-def test_in_tree_reasons_are_berths_reasons_if_a_profile_has_that_filter(
+def test_in_tree_reasons_belong_to_berth_if_a_profile_has_their_filter(
     profile: str, message: str, is_own: bool
 ) -> None:
     needs = RequiredFields.of(BerthConfiguration(profile=profile).policy())
@@ -110,10 +110,10 @@ def test_in_tree_reasons_are_berths_reasons_if_a_profile_has_that_filter(
 
 
 class Readier(NodeReady):
-    """A user's plugin that extends one of Berth."""
+    """A user's plugin that extends a plugin of Berth."""
 
 
-def test_custom_plugin_has_its_own_reasons_and_those_of_the_plugin_that_it_extends() -> None:
+def test_custom_plugin_has_its_own_reasons_and_the_reasons_of_its_base_class() -> None:
     assert reasons_of(Readier) >= {REASON_OF_A_PLUGIN_OF_THE_USERS, REASON_NOT_READY}
 
 
@@ -136,7 +136,7 @@ class Mine(Base):
 
 @pytest.fixture
 def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
-    """A plugin as a document names it, in a package of its own."""
+    """Yield a plugin from a package of its own, as a document names it."""
     package = tmp_path / "berth_plugins"
     package.mkdir()
     for name, text in (("__init__", ""), ("texts", "ELSEWHERE = 'node(s) were elsewhere'"), ("mine", CUSTOM)):

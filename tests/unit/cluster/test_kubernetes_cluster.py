@@ -48,7 +48,7 @@ def consumer(watch: ClusterWatch) -> Consumer:
 
 
 def test_changed_projection_changes_cluster_identity(server: DrivenApiServer) -> None:
-    """Its objects lack what is needed now: who went on from them would decide without it."""
+    """Objects of another projection lack fields that are needed now, so a watcher must not resume from them."""
     little = uid_of(server, RequiredFields())
     assert little.startswith("u-1/")
     assert uid_of(server, RequiredFields()) == little

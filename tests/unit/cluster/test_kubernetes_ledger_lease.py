@@ -24,7 +24,7 @@ def lease(kubernetes: KubernetesOnLoopback) -> KubernetesLedgerLease:
 
 
 @pytest.mark.parametrize("call", ["get", "holding"])
-def test_missing_permission_names_the_manifest(
+def test_error_for_a_missing_permission_names_the_manifest(
     kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease, call: str
 ) -> None:
     kubernetes.faults.append(Fault("GET", 403, "leases is forbidden"))
@@ -32,7 +32,7 @@ def test_missing_permission_names_the_manifest(
     assert found == Unavailable(f"the Lease kube-system/berth-ledger: leases is forbidden; {REMEDY}")
 
 
-def test_names_the_manifest_if_the_missing_lease_may_not_be_created(
+def test_error_names_the_manifest_if_creating_the_missing_lease_is_forbidden(
     kubernetes: KubernetesOnLoopback, lease: KubernetesLedgerLease
 ) -> None:
     kubernetes.faults.append(Fault("POST", 403, "cannot create resource leases"))

@@ -1,4 +1,4 @@
-"""Events on pods: the requests, and what the API server's answers mean."""
+"""Events on pods: the requests, and the interpretation of the API server's responses."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_reports_why_the_event_was_not_written(
         pytest.param(Fault("POST", 403, raw=orjson.dumps(TERMINATING)), id="being deleted"),
     ],
 )
-def test_namespace_that_is_gone_is_not_a_failure(
+def test_missing_or_terminating_namespace_is_not_a_failure(
     kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents, fault: Fault
 ) -> None:
     kubernetes.faults.append(fault)

@@ -30,7 +30,7 @@ def api(kubernetes: KubernetesOnLoopback) -> ApiServer:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504])
-def test_client_error_is_a_refusal_and_server_error_no_answer(
+def test_client_error_is_a_refusal_and_server_error_counts_as_unanswered(
     kubernetes: KubernetesOnLoopback, api: ApiServer, status: int
 ) -> None:
     kubernetes.faults += [Fault("POST", status, "no"), Fault("GET", status, "no")]
@@ -40,8 +40,8 @@ def test_client_error_is_a_refusal_and_server_error_no_answer(
 
 
 @pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"[]", b"{}", b'{"metadata": 7, "spec": 7}'])
-def test_reports_response_without_pod(kubernetes: KubernetesOnLoopback, api: ApiServer, content: bytes) -> None:
-    """Not even that it was replaced by another."""
+def test_response_without_pod_is_unanswered(kubernetes: KubernetesOnLoopback, api: ApiServer, content: bytes) -> None:
+    """Such a response does not show that the pod was replaced either."""
     kubernetes.faults.append(Fault("GET", 200, raw=content))
     assert isinstance(KubernetesBinder(api).pod("ml", "train-0", 5), Unanswered)
 
@@ -75,7 +75,7 @@ def test_sends_preconditions_and_annotations_with_the_binding(
         pytest.param(Fault("PATCH"), Unanswered("the connection to {} broke (ProtocolError)"), id="no response"),
     ],
 )
-def test_touch_reports_what_became_of_the_pod(
+def test_touch_reports_whether_the_pod_was_touched_changed_or_not_found(
     kubernetes: KubernetesOnLoopback, api: ApiServer, fault: Fault | None, outcome: object
 ) -> None:
     kubernetes.faults += [] if fault is None else [fault]

@@ -1,4 +1,4 @@
-"""Renewal of credentials that the API server no longer accepts."""
+"""Access to the API server: renewal of rejected credentials, proxies, and client certificates."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 class Source:
-    """A Configuration with the next of these tokens each time it is asked for one."""
+    """Returns a Configuration with the next of these tokens on each call, or raises the exception in its place."""
 
     def __init__(self, server: DrivenApiServer, *tokens: str | Exception) -> None:
         self._server = server
@@ -86,7 +86,7 @@ def test_retries_once_with_fresh_credentials_after_401(server: DrivenApiServer, 
     assert source.asked == 2
 
 
-def test_returns_the_second_401(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_returns_the_second_401_without_another_retry(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     source = Source(server, "Bearer old", "Bearer new")
     asking = pool.submit(get(ApiServer(Access(source), HandDrivenClock())))
     server.next(PATH).refuse(401, "Unauthorized", "the first")
@@ -323,7 +323,7 @@ def _encrypted(user: Texts) -> str:
 
 @pytest.mark.parametrize("wrong", ["the key of another", "an encrypted key", "no certificate", "no authority"])
 def test_tls_context_is_none_for_an_unusable_certificate_or_key(tmp_path: Path, user: Texts, wrong: str) -> None:
-    """It also does not prompt for a password."""
+    """Loading an encrypted key must not prompt for its password either."""
     certificate, key, authority = user.certificate, user.key, None
     match wrong:
         case "the key of another":

@@ -25,8 +25,8 @@ SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 SESSION_TOKEN = "IQoJb3JpZ2luX2VjE+Bw/aCXVzLWVhc3QtMSJH=="
 AT = datetime(2026, 3, 1, 12, 34, 56, tzinfo=UTC)
 
-# What botocore 1.44 presigned for these credentials at that time, with the cluster's name in the signed header, as
-# `aws eks get-token` does.
+# The URL that botocore 1.44 presigned for these credentials at that time. As with `aws eks get-token`, the signed
+# header contains the cluster's name.
 RECORDED = (
     "https://sts.eu-central-1.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15"
     "&X-Amz-Algorithm=AWS4-HMAC-SHA256"

@@ -1,4 +1,4 @@
-"""The service account of a pod."""
+"""Access with the service account of a pod."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_reuses_connection_for_consecutive_requests(kubernetes: KubernetesOnLoop
 
 
 def test_does_not_reuse_connection_after_30_idle_seconds(kubernetes: KubernetesOnLoopback) -> None:
-    """The environment may have been frozen, and the socket be dead: a request on it would hang."""
+    """The environment may have been frozen and the socket may be dead: a request on it would hang."""
     clock = HandDrivenClock()
     api = api_of(kubernetes.host, clock)
     get(api)

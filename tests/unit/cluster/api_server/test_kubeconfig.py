@@ -68,7 +68,7 @@ def _cluster(**fields: object) -> dict[str, object]:
         ),
     ],
 )
-def test_reads_the_same_user_as_the_client_and_imports_it_only_if_needed(
+def test_matches_the_kubernetes_client_and_uses_that_client_only_if_needed(
     changed: dict[str, object], needs_client: bool, tmp_path: Path
 ) -> None:
     document = _document(**changed)

@@ -1,4 +1,4 @@
-"""A kubeconfig in a secret: data alone."""
+"""A kubeconfig in a secret must not refer to files or commands."""
 
 from __future__ import annotations
 

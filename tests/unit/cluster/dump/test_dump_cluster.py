@@ -1,4 +1,4 @@
-"""Behavior of a dump that differs from the Kubernetes API: files, formats, edits."""
+"""The behavior in which a dump differs from the Kubernetes API: files, formats, edits."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def published(dump: DumpCluster) -> Snapshot:
 
 
 def edit(path: Path, text: str) -> None:
-    """Change the file and, as a clock that runs on would, its time."""
+    """Change the file and advance its modification time, as a later edit does."""
     before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text(text)
     os.utime(path, ns=(before + 1_000, before + 1_000))
@@ -79,7 +79,7 @@ def test_reads_output_of_kubectl(tmp_path: Path) -> None:
         pytest.param("a: !!python/object:os.system {}", "is neither JSON nor YAML", id="a tag that would run code"),
     ],
 )
-def test_rejects_files_of_other_kinds_with_their_name(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_error_names_an_invalid_file_and_its_problem(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         cluster(tmp_path, text).uid()
     assert str(caught.value).startswith(f"dump {tmp_path}/dump.yaml")
@@ -129,7 +129,7 @@ def test_reads_other_objects_when_a_pod_is_malformed(tmp_path: Path, pod: str) -
     assert dump.pod("ml", "q", 1) == Refused(404, 'pods "q" not found')
 
 
-def test_rejects_one_of_two_concurrent_bindings_of_a_pod(tmp_path: Path) -> None:
+def test_accepts_only_one_of_several_concurrent_bindings_of_a_pod(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     together = Barrier(8)
 
@@ -203,7 +203,7 @@ BINDING = Binding("ml", "p", "uid-p", "n1")
 
 
 class Dumped:
-    """A file, the cluster of it, and one watch."""
+    """A dump file, its cluster, and one watch."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "dump.yaml"
@@ -225,7 +225,7 @@ def dumped(tmp_path: Path) -> Dumped:
 
 
 def names(received: Sequence[ResourceEvent]) -> dict[str, list[str]]:
-    """Return the names in a list of every resource."""
+    """Return the names of the listed objects by resource."""
     found = {}
     for each in received:
         assert isinstance(each.event, Listed)
@@ -234,13 +234,13 @@ def names(received: Sequence[ResourceEvent]) -> dict[str, list[str]]:
 
 
 def test_ignores_positions_of_the_predecessor(dumped: Dumped) -> None:
-    """A file has no history, and what a predecessor's process had bound is forgotten."""
+    """A file does not have a history, and the bindings of a predecessor's process are lost."""
     dumped.take()
     successor = dumped.cluster.watch(dumped.watch.positions)
     assert names(successor.take(0)).keys() == RESOURCES
 
 
-def test_emits_change_of_bound_pod(dumped: Dumped) -> None:
+def test_binding_emits_a_modified_event_for_its_pod(dumped: Dumped) -> None:
     dumped.take()
     before = dumped.watch.positions
     assert dumped.cluster.create_binding(BINDING, 1) == Created()
@@ -252,7 +252,7 @@ def test_emits_change_of_bound_pod(dumped: Dumped) -> None:
 
 
 def test_bound_pod_has_the_annotations_of_its_binding(dumped: Dumped) -> None:
-    """Which device it has is in them, and in every later list, too."""
+    """The annotations name the pod's device."""
     dumped.take()
     annotations = {"berth.dev/example.com.gpu": "1"}
     assert dumped.cluster.create_binding(replace(BINDING, annotations=annotations), 1) == Created()
@@ -270,7 +270,7 @@ def test_ignores_binding_if_the_file_has_the_pod_on_another_node(dumped: Dumped)
 
 
 def observed_at(dumped: Dumped) -> float | None:
-    """The property, for mypy takes what a property was for what it is."""
+    """Return the property; in a test, mypy would assume that its value has not changed."""
     return dumped.watch.observed_at
 
 
@@ -306,7 +306,7 @@ def test_data_ages_and_cause_is_reported_once_while_the_file_is_unreadable(dumpe
 
 
 def test_binding_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were it the file alone that is looked at, this would take an hour."""
+    """If only the file were polled, this would take an hour."""
     monkeypatch.setattr(dump_cluster, "POLL_SECONDS", 3600.0)
     dumped.take()
     with ThreadPoolExecutor(1) as thread:

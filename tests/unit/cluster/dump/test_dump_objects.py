@@ -1,4 +1,4 @@
-"""Reading dumps and manifests: JSON, YAML, lists, streams, and what an API server would set or refuse."""
+"""Reading dumps and manifests: JSON, YAML, lists, streams, invalid input, and defaults of the API server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BARE_NODE = {"kind": "Node", **BARE}
 
 
 def as_kubectl(value: object) -> bytes:
-    """kubectl's YAML: keys sorted, items of a list not indented, long texts as blocks."""
+    """Return YAML like kubectl's: the keys are sorted, and the items of a list are not indented."""
     text: str = yaml.dump(value, default_flow_style=False, sort_keys=True)
     return text.encode()
 
@@ -96,7 +96,7 @@ values = st.recursive(
 
 
 @given(st.lists(st.fixed_dictionaries({"kind": st.just("Node"), "x": values}), max_size=4))
-def test_parsing_item_by_item_equals_parsing_the_whole_document(items: list[object]) -> None:
+def test_parsing_item_by_item_returns_the_dumped_objects(items: list[object]) -> None:
     text = as_kubectl({"apiVersion": "v1", "items": items, "kind": "List"})
     assert list(parse_objects(text)) == items
 
@@ -146,7 +146,7 @@ def test_sets_api_server_defaults(text: bytes, wanted: object) -> None:
     assert list(parse_objects(text)) == [wanted]
 
 
-def test_of_objects_with_the_same_name_the_last_is_used() -> None:
+def test_uses_the_last_of_several_objects_with_the_same_name() -> None:
     other = {**POD, "metadata": {**META, "namespace": "web"}}
     newer = {**POD, "spec": {"nodeName": "a"}}
     assert select_objects([POD, NODE, other, newer]) == ([newer, NODE, other], {"Pod that occurs again": 1})

@@ -1,4 +1,4 @@
-"""A lister-watcher that follows a script, in time that passes only where the script says so."""
+"""A lister-watcher that follows a script; time passes only as the script says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fakes.clock import HandDrivenClock
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """What a list brings; it takes so many seconds."""
+    """A list with its outcome; it takes so many seconds."""
 
     outcome: Listed | Exception
     seconds: float = 0.0
@@ -21,7 +21,7 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What a watch from `resource_version` brings; each event, and its end, comes after so many seconds."""
+    """A watch from `resource_version` with its events; each event, and the end, comes after so many seconds."""
 
     resource_version: str
     events: Sequence[WatchEvent | Exception]
@@ -30,7 +30,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Whether the server has come as far as `resource_version`."""
+    """A request that finds out whether the server has reached `resource_version`."""
 
     resource_version: str
     outcome: bool | Exception = True
@@ -84,7 +84,7 @@ class ScriptedSource(ListerWatcher):
 
 
 class RecordingFlag(Flag):
-    """A stop flag whose waits are kept, and take no time but the clock's."""
+    """A stop flag that records its waits, which only advance the clock."""
 
     def __init__(self, clock: HandDrivenClock) -> None:
         super().__init__()

@@ -53,7 +53,7 @@ def test_does_not_request_older_version_if_a_newer_one_is_served() -> None:
     assert found.is_finished
 
 
-def test_unserved_resource_is_listed_as_empty_and_its_watch_ends_in_time() -> None:
+def test_unserved_resource_is_listed_as_empty_and_its_watch_ends_after_one_wait() -> None:
     found = Resource([List(NO), Reached("0", NO)], [List(NO), Reached("0", NO)])
     assert found.watcher.list_all() == Listed((), NOT_SERVED)
     assert list(found.watcher.watch(NOT_SERVED)) == []
@@ -86,13 +86,13 @@ def test_stop_ends_the_wait_without_another_request() -> None:
         pytest.param([Reached("7", NO)], [Reached("7", NO)], "7", False, id="it is no longer served"),
     ],
 )
-def test_resumes_at_the_predecessors_position(newer: list[Step], older: list[Step], version: str, wanted: bool) -> None:
+def test_resumes_only_if_server_has_version(newer: list[Step], older: list[Step], version: str, wanted: bool) -> None:
     found = Resource(newer, older)
     assert found.watcher.has_reached(version) is wanted
     assert found.is_finished
 
 
-def test_watch_after_resumption_uses_the_api_version_that_the_server_has() -> None:
+def test_watch_after_resumption_uses_the_api_version_that_is_served() -> None:
     found = Resource([Reached("7", NO)], [Reached("7"), Watch("7", [Bookmark("9")])])
     found.watcher.has_reached("7")
     assert list(found.watcher.watch("7")) == [Bookmark("9")]

@@ -1,4 +1,4 @@
-"""Lines of a watch, and refusals."""
+"""Decoding of watch events and of error responses."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_rejects_malformed_events_of_a_watch(raw: bytes) -> None:
         decode(raw, without_managed_fields)
 
 
-def test_rejects_object_without_projection() -> None:
+def test_rejects_object_whose_projection_fails() -> None:
     def trim(found: KubernetesObject) -> KubernetesObject:
         raise KeyError("spec")
 

@@ -46,7 +46,7 @@ DEFECT = ZeroDivisionError("a defect")
 
 
 class Scripts:
-    """Watches on scripts, one for each resource, and how often they were interrupted."""
+    """Watches with one script for each resource, and the number of their interruptions."""
 
     def __init__(self, **scripts: list[Step]) -> None:
         self.interruptions = 0
@@ -76,7 +76,7 @@ def test_reports_exception_with_the_resource_and_continues_other_watches() -> No
 
 
 class FedSource(ScriptedSource):
-    """Its watch brings what a test feeds, and is in the queue when `feed` returns."""
+    """A source whose watch yields the events that a test feeds; they are in the queue when `feed` returns."""
 
     def __init__(self, clock: HandDrivenClock) -> None:
         super().__init__(clock, List(listed("5")))
@@ -96,12 +96,12 @@ class FedSource(ScriptedSource):
             self.wait_until_watched()
 
     def end(self) -> None:
-        """A last event, with which the reflector sees that it is to stop."""
+        """Send a last event, so that the reflector notices that it must stop."""
         self._fed.put(Bookmark("9"))
 
 
 class Pauses(Flag):
-    """The flag that ends pauses. In each of them two events come."""
+    """The flag that ends pauses. Two events arrive during each pause."""
 
     def __init__(self, source: FedSource) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ RESUMED = Position("7", START - 20, START - 600)
 
 
 class Run:
-    """A reflector on a script, pulled as far as the test says."""
+    """A reflector with a script, from which a test pulls events."""
 
     def __init__(self, *steps: Step, resume: Position | None = None, **options: Any) -> None:
         self.clock = HandDrivenClock(START)
@@ -166,7 +166,7 @@ class Run:
         self.events = reflector.events(resume)
 
     def pull(self, count: int) -> list[tuple[float, Event]]:
-        """The next events, with the seconds since the start."""
+        """Return the next events with the seconds since the start."""
         return [(received.at - START, received.event) for received in islice(self.events, count)]
 
 
@@ -320,7 +320,7 @@ def test_lists_again_at_the_end_of_a_watch_if_the_list_is_old() -> None:
     ]
 
 
-def test_list_keeps_the_age_from_its_predecessor() -> None:
+def test_lists_at_once_if_the_predecessors_list_is_too_old() -> None:
     run = Run(List(listed("9")), resume=RESUMED, relist_seconds=600.0)
     assert run.pull(1) == [(0, listed("9"))]
 
