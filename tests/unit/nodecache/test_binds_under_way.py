@@ -1,4 +1,4 @@
-"""Pods of binds that have begun: which count, and for how long."""
+"""Pods of begun binds: which of them count, and for how long."""
 
 from __future__ import annotations
 

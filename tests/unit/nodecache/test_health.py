@@ -1,4 +1,4 @@
-"""Whether the cache can be decided on."""
+"""The health check: whether verbs can use the node cache."""
 
 from __future__ import annotations
 

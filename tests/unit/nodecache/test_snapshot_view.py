@@ -124,7 +124,7 @@ def test_omits_and_counts_unreadable_object_until_it_is_readable_or_deleted(chan
 
 
 def test_object_that_becomes_unreadable_is_treated_as_deleted() -> None:
-    """Decided on as it was, a pod would take its room for ever."""
+    """If its last readable state were kept, a pod would occupy its resources forever."""
     state = VIEW.applied(
         loaded(node("n1"), node("n2"), pod("p", "n1")),
         [Change("pods", "ml/p", {"metadata": {"labels": 7}}), Change("nodes", "n2", {"metadata": {}})],

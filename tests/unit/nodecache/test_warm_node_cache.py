@@ -1,4 +1,4 @@
-"""The contract on freshness: what a call decides on, what it costs, and what it says when that is not there."""
+"""Freshness of the node cache: the data of a call, its reads, and the reason if data is missing or stale."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_rejects_data_older_than_max_staleness(age: float, is_stale: bool) -> No
 
 
 def test_stale_cache_returns_the_same_reason_each_time() -> None:
-    """An age would change from call to call, and wake the pod each time (fact 17)."""
+    """A reason with an age would change from call to call, and wake the pod each time (fact 17)."""
     verbs = Verbs([labelled("n1", "10")], configuration=configured(maxStaleness=60))
     verbs.clock.advance(61)
     reason = unavailable(verbs).reason
@@ -137,7 +137,7 @@ def test_reports_unreadable_configuration_and_keeps_the_previous_stale_behavior(
     assert found.when_stale is WhenStale.PASS
 
 
-def test_warns_once_if_plugins_differ_from_those_the_configuration_was_applied_with(tmp_path: Path) -> None:
+def test_warns_once_if_plugins_changed_since_the_configuration_was_applied(tmp_path: Path) -> None:
     verbs = Verbs([labelled("n1", "10")])
     with installed_plugins(tmp_path) as version:
         verbs.store.apply(NAMED, plugin_version=version)
@@ -220,7 +220,7 @@ def test_uses_the_snapshot_in_memory_if_a_read_takes_too_long(silence: Callable[
 
 
 def test_slow_read_does_not_block_the_next_call(silence: Callable[[], object]) -> None:
-    """The late one has the lock of the reader."""
+    """The late read still holds the lock of the reader."""
     verbs = Verbs([labelled("n1", "10")])
     warm = snapshot_of(verbs)
     verbs.cluster.publish_nodes([labelled("n1", "20")])
@@ -385,7 +385,7 @@ def test_first_warm_up_of_an_environment_reads_the_latest_head() -> None:
 
 
 def test_warm_up_reads_the_latest_head_if_the_configuration_changed() -> None:
-    """The one that it found may be an earlier one."""
+    """The head that an eventually consistent read returns may not be the latest."""
     verbs = Verbs([labelled("n1", "10")])
     verbs.cache.current()
     verbs.store.apply('{"profile": "resource-segregation"}')

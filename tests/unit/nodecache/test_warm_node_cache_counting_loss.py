@@ -1,4 +1,4 @@
-"""filter, prioritize and preempt decide nothing by a configuration that counts nothing while the ledger counts."""
+"""filter, prioritize and preempt do not use a configuration that does not count while the ledger counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MARKER = Marker(MarkerState.READY, 1, 0.0, "nonce")
 
 
 class Filter:
-    """A warm environment, and a ledger that has a marker unless a test takes it away."""
+    """A warm environment, and a ledger that has a marker by default."""
 
     def __init__(self, *, has_marker: bool = True) -> None:
         self.warnings: list[str] = []

@@ -1,4 +1,4 @@
-"""Pods that are being bound, as the verbs see them: read before the head, and only where something is counted."""
+"""Pods that are being bound, as the verbs see them: read before the head, and only if resources are counted."""
 
 from __future__ import annotations
 

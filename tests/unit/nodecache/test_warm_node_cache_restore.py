@@ -1,6 +1,6 @@
-"""A process that is restored from an image of it (SnapStart), or thawed, much later: it looks before it answers.
+"""A process that is restored from its image (SnapStart) or thawed much later reads before it responds.
 
-The wall clock is right again; the monotonic one may have paused, continued, or be another machine's.
+The wall clock is right again; the monotonic clock may have paused or continued, or may be another machine's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MONOTONIC = [
 
 
 class RestoredClock(EnvironmentClock):
-    """The clocks of the environment in the image, and then those of a restored one."""
+    """The clocks of the environment in the image, and after `restore` the clocks of a restored environment."""
 
     def restore(self, monotonic: float) -> None:
         self.set_wall(HOUR)
@@ -41,7 +41,7 @@ class RestoredClock(EnvironmentClock):
 
 
 class Image:
-    """An environment that had answered when the image was taken, and the cluster that went on without it."""
+    """An environment that had responded when its image was taken, and a cluster that continued without it."""
 
     def __init__(self, **node_cache: object) -> None:
         self.cluster = PublishedCluster()
@@ -78,7 +78,7 @@ class Image:
         pytest.param({"minHeadReadInterval": 30}, id="with an interval between reads of the head"),
     ],
 )
-def test_reads_the_head_before_the_first_response(monotonic: float, node_cache: dict[str, object]) -> None:
+def test_reads_the_head_before_responding_after_a_restore(monotonic: float, node_cache: dict[str, object]) -> None:
     image = Image(**node_cache)
     image.restore(monotonic)
     image.cluster.publish_nodes([labelled("n1", "20")])
@@ -90,14 +90,14 @@ def test_reads_the_head_before_the_first_response(monotonic: float, node_cache: 
 
 @pytest.mark.parametrize("monotonic", MONOTONIC)
 def test_does_not_use_stale_data_of_a_restored_image(monotonic: float) -> None:
-    """Nothing was published since: the age is that of the data, and no process's."""
+    """Nothing was published since. The age is the age of the data, not of a process."""
     image = Image()
     image.restore(monotonic)
     assert "older than maxStaleness" in str(image.cache.current().cluster)
 
 
 @pytest.mark.parametrize("monotonic", MONOTONIC)
-def test_bind_reads_the_configuration_before_the_first_bind(monotonic: float) -> None:
+def test_bind_reads_the_configuration_before_the_first_bind_after_a_restore(monotonic: float) -> None:
     image = Image()
     image.counted.current()
     assert image.table.calls == []

@@ -18,7 +18,7 @@ LATE = 3
 
 
 class LatePublication:
-    """A pause, after which some time a node is published with all pods up to NEWER."""
+    """A cluster that publishes a node and all pods up to NEWER during a later pause of the cache."""
 
     def __init__(self, after: int | None) -> None:
         self.verbs = Verbs(pause=self.pause)
@@ -37,7 +37,7 @@ class LatePublication:
         self.verbs.cluster.publish_nodes([labelled("n1", priority)])
 
     def priority(self, pod_version: str, deadline: Deadline = NO_DEADLINE) -> str:
-        """The label of the node that a call for a pod of this version decides on."""
+        """Return the node's label in the snapshot that a call for a pod of this version uses."""
         found = self.verbs.cache.current(deadline, pod_version=pod_version).cluster
         assert isinstance(found, Snapshot)
         return next(iter(dict(found.nodes["n1"].labels).values()))

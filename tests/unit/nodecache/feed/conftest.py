@@ -15,7 +15,7 @@ def store() -> Store:
 
 @pytest.fixture
 def leader(store: Store) -> Writing:
-    """Has published ONE as a snapshot (version 1), and TWO and THREE as log items (versions 2 and 3)."""
+    """Return a leader that has published ONE as a snapshot (version 1), TWO and THREE as log items (versions 2, 3)."""
     leader = Writing(store)
     leader.replace(state_of(ONE), ONE)
     leader.flush(TWO)

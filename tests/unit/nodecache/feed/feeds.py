@@ -1,4 +1,4 @@
-"""A feed in memory: every candidate gets the lease, and requests fail where a test says so."""
+"""An in-memory feed: every candidate gets the lease, and requests fail when a test says so."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Store(InMemoryCacheTable):
             del self._log[key]
 
     def overwrite_log(self, item: LogItem) -> None:
-        """Overwrite a log item, which no writer can."""
+        """Overwrite a log item, which a writer cannot do."""
         self._log[self.uid, item.part, item.version] = (item, "by hand")
 
     def lose_chunk(self, index: int = 0) -> None:
@@ -76,8 +76,8 @@ class Store(InMemoryCacheTable):
 
 
 class FailingTable(CountingCacheTable):
-    """`faults`: by method, what happens to its next calls. "refused", "lost" (carried out, without an answer), "late"
-    (carried out when `arrive` is called) or "" (nothing)."""
+    """`faults`: by method, the faults of its next calls: "refused", "lost" (carried out, without a response), "late"
+    (carried out when `arrive` is called) or "" (no fault)."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -85,7 +85,7 @@ class FailingTable(CountingCacheTable):
         self._late: list[Callable[[], object]] = []
 
     def arrive(self) -> None:
-        """Late requests arrive. No caller waits for their result."""
+        """Carry out the late requests. No caller waits for their result."""
         late, self._late = self._late, []
         for call in late:
             with suppress(StaleFence):
@@ -107,7 +107,7 @@ class FailingTable(CountingCacheTable):
 
 
 class HeldLease(Leadership):
-    """A lease that was taken from its holder. `step` is the elector's: it reads the record, and renews."""
+    """A lease taken over without waiting for its holder. `step` does the work of an elector: it reads and renews."""
 
     def __init__(self, store: Store, holder: str) -> None:
         self._lock = InMemoryLeaseLock(store.item, new_id)
@@ -143,7 +143,7 @@ class HeldLease(Leadership):
         self._fence, self._last = None, self._fence or self._last
 
     def step(self) -> None:
-        """Read the record and renew it, if it is still this one's."""
+        """Read the record and renew it if this candidate still holds it."""
         found = self._lock.get()
         assert isinstance(found, Lease)
         last = self._fence or self._last
@@ -157,7 +157,7 @@ class HeldLease(Leadership):
 
 
 class Writing:
-    """A writer, its lease, and what it has announced."""
+    """A writer, its lease, and the changes that it has announced."""
 
     def __init__(
         self, store: Store, *, retention: Retention = RETENTION, clock: EnvironmentClock | None = None
@@ -213,7 +213,7 @@ def state_of(*changes: Change) -> State:
 
 
 class InPlaceView:
-    """States that are changed in place, as the watcher's are."""
+    """A view whose states are changed in place, as in the watcher."""
 
     def empty(self) -> State:
         return {}
@@ -235,7 +235,7 @@ def new_id() -> str:
 
 
 def leader_of(store: Store) -> Writing:
-    """Has published the node n1: a snapshot, version 1 of epoch 0. Its calls and announcements are forgotten."""
+    """Return a leader that has published node n1 as a snapshot (version 1 of epoch 0), with its records cleared."""
     leader, first = Writing(store), node("n1")
     leader.replace(state_of(first), first)
     leader.announced.clear()

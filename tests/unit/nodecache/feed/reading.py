@@ -1,4 +1,4 @@
-"""A reader of a store, with what it calls."""
+"""A reader of a store, and a record of its calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Reading:
         self.reader: NodeCacheReader[State] = NodeCacheReader(self.table, InPlaceView(), sleep)
 
     def read(self, parts: Parts = ALL_PARTS) -> State:
-        """The state, as a call gets it that needs these parts."""
+        """Return the state that a call for these parts gets."""
         return dict(self.reader.at(self.table.head(), parts=parts))
 
     def calls(self) -> list[str]:

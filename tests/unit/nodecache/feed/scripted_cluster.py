@@ -12,7 +12,7 @@ RESOURCES = ("nodes", "pods")
 
 
 class ScriptedCluster(Cluster):
-    """One cluster. `watched_from`: the positions of each watch that was started."""
+    """A scripted cluster. `watched_from`: the positions at which each watch was started."""
 
     def __init__(self, clock: EnvironmentClock, uid: str = "cluster") -> None:
         self.clock = clock
@@ -36,20 +36,20 @@ class ScriptedCluster(Cluster):
         self._coming.append(ResourceEvent(resource, self.clock.wall(), event))
 
     def send_later(self, seconds: float, resource: str, event: Event) -> None:
-        """The event comes in so many seconds."""
+        """Send the event in so many seconds."""
         self._later.append((self.clock.monotonic() + seconds, resource, event))
 
     def list_all(self, *nodes: str) -> None:
-        """Every resource is listed: these nodes, and no pods."""
+        """Send a list of every resource: these nodes, and an empty list of pods."""
         self.send("nodes", Listed(tuple({"metadata": {"name": name}} for name in nodes), "1"))
         self.send("pods", Listed((), "1"))
 
     def add_node(self, name: str, **fields: object) -> None:
-        """A node is added, or another than before."""
+        """Send an event that adds or replaces a node."""
         self.send("nodes", Added({"metadata": {"name": name}, **fields}, "2"))
 
     def wait(self, timeout: float) -> list[ResourceEvent]:
-        """What has come; else time passes until the next event comes, for so long at most."""
+        """Return the pending events. If there are none, advance the clock to the next event, at most by the timeout."""
         if not self._coming:
             now = self.clock.monotonic()
             due = min([now + timeout, *(at for at, _, _ in self._later)])

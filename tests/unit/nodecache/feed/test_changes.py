@@ -1,4 +1,4 @@
-"""Changes in items and back: nothing is lost, nothing grows without bound, and one bad object harms itself only."""
+"""Packing and unpacking changes: no change is lost, sizes are limited, and a bad object affects only itself."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_packing_zero_changes_yields_zero_items() -> None:
         pytest.param(deep(300), OmissionReason.NOT_JSON, id="nested too deeply to encode"),
     ],
 )
-def test_publishes_object_that_is_too_large_as_deleted(bad: dict[str, object], cause: OmissionReason) -> None:
+def test_publishes_object_that_cannot_be_packed_as_deleted(bad: dict[str, object], cause: OmissionReason) -> None:
     packed = pack([FINE, Change("nodes", "bad", bad), ALSO_FINE])
     assert list(unpack(packed.items)) == [FINE, Change("nodes", "bad", None), ALSO_FINE]
     assert packed.omissions == {("nodes", "bad"): cause}
@@ -119,7 +119,7 @@ def packed_json(value: object) -> bytes:
 
 
 def bomb(megabytes: int) -> bytes:
-    """Of spaces. Flushed in full, the second megabyte is compressed as each later one, so two are enough."""
+    """Return compressed spaces. After a full flush each later megabyte is compressed like the second: two suffice."""
     packer, block = zlib.compressobj(9), b" " * 1_000_000
     first, following = (packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
     checksum = 1
@@ -183,7 +183,7 @@ KEY = ("pods", "ml/train")
 
 
 def drawn(seed: int) -> str:
-    """62 characters that hardly compress."""
+    """Return 62 characters that hardly compress."""
     return sha256(str(seed).encode()).hexdigest()[:62]
 
 
@@ -238,7 +238,7 @@ def read(obj: object) -> Pod:
         ),
     ],
 )
-def test_large_pod_is_published_with_fields_that_count_it(large: dict[str, object], left_out: list[str]) -> None:
+def test_large_pod_is_published_with_fields_needed_to_count_it(large: dict[str, object], left_out: list[str]) -> None:
     pod = large_pod(**large)  # type: ignore[arg-type]
     packed = pack([Change(*KEY, pod)])
 

@@ -1,4 +1,4 @@
-"""Positions of a watch, by the events that were taken."""
+"""Positions of a watch after its events were taken."""
 
 from __future__ import annotations
 

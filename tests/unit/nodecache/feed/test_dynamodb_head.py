@@ -1,4 +1,4 @@
-"""The head item in DynamoDB's terms: which items name no version."""
+"""The head item in DynamoDB: its attributes, its size, and items that are rejected."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FUTURE = {"oldestReader": {"N": "99"}}
 
 
 def item(**changed: Any) -> Any:
-    """The attributes that a writer puts there, and some others instead."""
+    """Return the attributes that a writer writes, with some of them replaced."""
     return {"uid": {"S": "uid-1"}, **_attributes_of(POINTER), **changed}
 
 
@@ -51,7 +51,7 @@ def test_writes_observed_at_of_the_oldest_resource() -> None:
         pytest.param({"positions": {"M": {"nodes": {"L": [{"S": "7"}]}}}}, id="a position without its times"),
     ],
 )
-def test_rejects_pointer_without_version(changed: dict[str, Any]) -> None:
+def test_rejects_head_with_malformed_attributes(changed: dict[str, Any]) -> None:
     with pytest.raises(MalformedHead):
         read_head(item(**changed))
 
@@ -109,8 +109,8 @@ def _attributes_of(pointer: Pointer) -> dict[str, Any]:
 
 
 def test_largest_head_stays_below_two_kilobytes() -> None:
-    """Every number is longer than any cluster makes it, and every attribute is there. The version of plugins is the one
-    attribute without a limit; this one is longer than usual."""
+    """Every number is longer than in any cluster, and every attribute is present. Only the plugin version does not have
+    a maximum length; this version is longer than usual."""
     epoch, at, uid = 10**9, 1_800_000_000.123, "0d2f6a52-5d2f-4a4e-9d5e-000000000000"
     holder = f"watcher_{uid}"
     newest = in_every_part(PublishedVersion(10**12, epoch))

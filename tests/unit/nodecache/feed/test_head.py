@@ -1,4 +1,4 @@
-"""The values of the head: how old the data is."""
+"""Values of the head: the time of the oldest data, the chunks of parts, and whether the schema is readable."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DIVIDED = {SnapshotPart.NODES: 2, SnapshotPart.OTHERS: 1, SnapshotPart.PODS: 3}
         pytest.param({SnapshotPart.PODS: 6}, NODES_ONLY, [], id="a part without objects"),
     ],
 )
-def test_indexes_are_chunks_of_the_parts(counts: dict[SnapshotPart, int], parts: Parts, wanted: list[int]) -> None:
+def test_indexes_are_chunks_of_wanted_parts(counts: dict[SnapshotPart, int], parts: Parts, wanted: list[int]) -> None:
     snapshot = SnapshotPointer("s1", 1, in_every_part(PublishedVersion(1, 1)), counts, size=600, written_at=0.0)
     assert list(snapshot.indexes(parts)) == wanted
 

@@ -1,4 +1,4 @@
-"""The leader: when it publishes, what a publication contains, and what it does about events that are not changes."""
+"""The leader: when it publishes, what a publication contains, and how it resumes or handles a failed watch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEP = 2.0
 
 
 class Leading:
-    """A leader of a scripted cluster. `publications`: what it handed on."""
+    """A leader of a scripted cluster. `publications`: the publications that it reported."""
 
     def __init__(
         self, store: Store | None = None, *, uid: str = "cluster", objects: Mapping[Key, Object] | None = None
@@ -48,7 +48,7 @@ class Leading:
         )
 
     def listed(self, *nodes: str) -> Leading:
-        """It has published these nodes. Forgets what it took."""
+        """Publish these nodes, and clear the recorded publications and calls."""
         self.cluster.list_all(*nodes)
         self.leader.work(STEP)
         self.publications.clear()
@@ -68,7 +68,7 @@ class Leading:
 
 
 def with_refused_publication() -> Leading:
-    """n1 is published, and the publication of n2 was refused."""
+    """Return a leader that has published n1, and whose publication of n2 was refused."""
     leading = Leading().listed("n1")
     leading.table.faults = {"publish": ["refused"]}
     leading.cluster.add_node("n2")
@@ -113,7 +113,7 @@ def test_publishes_next_change_after_the_flush_interval() -> None:
 
 
 def test_continuous_changes_are_batched_by_flush_interval() -> None:
-    """The first one comes 0.8 s after the last publication of changes, and is published 0.5 s later."""
+    """The first change comes 0.8 s after the last publication of changes, and is published 0.5 s later."""
     leading = Leading().listed("n1")
     leading.work(0.8)
     for number in range(12):
@@ -153,7 +153,7 @@ def test_publication_contains_epoch_changes_objects_and_observation() -> None:
 
 
 def test_publication_is_incomplete_while_changes_are_pending() -> None:
-    """A publication whose answer was lost is repeated first, and the changes since are in the next one."""
+    """A failed publication is repeated first, and the next publication contains the later changes."""
     leading = with_refused_publication()
     leading.cluster.add_node("n3")
     leading.leader.work(STEP)

@@ -1,4 +1,4 @@
-"""The reader: what it loads for which head, and which log items it follows."""
+"""The reader: the data that it loads for a head, and the log items that it follows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_warm_reader_reads_new_log_items(store: Store, leader: Writing) -> None:
 
 
 def test_reader_below_compacted_version_loads_the_snapshot(store: Store, leader: Writing) -> None:
-    """Log items up to there may be gone, and anything may stand in their places."""
+    """Log items up to that version may be gone, or replaced by unpublished items."""
     reading = Reading(store)
     reading.read()
     leader.flush(FOUR)
@@ -69,7 +69,7 @@ def test_reader_below_compacted_version_loads_the_snapshot(store: Store, leader:
 
 
 def test_unpublished_item_in_place_of_an_expired_one_causes_a_snapshot_load(store: Store, leader: Writing) -> None:
-    """A reader that held its head for as long as an item lives; `compactedVersion` says nothing of it."""
+    """Happens if a reader holds its head until items expire: the old head's `compactedVersion` does not show it."""
     reading = Reading(store)
     reading.read()
     leader.flush(FOUR)
@@ -83,7 +83,7 @@ def test_unpublished_item_in_place_of_an_expired_one_causes_a_snapshot_load(stor
 
 @pytest.mark.usefixtures("leader")
 def test_same_version_of_another_epoch_is_read_again(store: Store) -> None:
-    """Happens after a restore from a backup. State read at one version is not kept for the other."""
+    """Happens after a restore from a backup. The state of the other epoch must not be kept."""
     reading = Reading(store)
     reading.read()
     store.point(last_epoch=5, newest={**store.pointer.newest, SnapshotPart.NODES: PublishedVersion(3, 5)})
@@ -92,7 +92,7 @@ def test_same_version_of_another_epoch_is_read_again(store: Store) -> None:
 
 
 def test_recreated_head_is_read_from_its_snapshot(store: Store, leader: Writing) -> None:
-    """At version 0 and epoch 0 again; the old one's log is not in the way, and its readers do not stay with it."""
+    """Versions and epochs start again; readers of the old head follow the new head, and ignore the old log."""
     leader.flush(FOUR)
     reading = Reading(store)
     reading.read()
@@ -176,7 +176,7 @@ def test_applies_items_of_several_parts_in_version_order(items: list[LogItem], e
 
 
 class Queries(Store):
-    """A table that keeps what is asked of its log."""
+    """A table that records the queries of its log."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -207,11 +207,11 @@ def test_queries_only_the_parts_that_changed(
     assert (table.asked, found) == ([(7, each) for each in asked], expected)
 
 
-# The reader: nothing that is missing or malformed in the table makes it go wrong for good.
+# The reader recovers from missing and malformed items.
 
 
 @pytest.mark.usefixtures("leader")
-def test_reads_a_chunk_again_that_is_not_visible_yet(store: Store) -> None:
+def test_retries_a_chunk_that_is_not_visible_yet(store: Store) -> None:
     slept: list[float] = []
 
     def appears(seconds: float) -> None:
@@ -257,7 +257,7 @@ def test_reports_gap_after_the_snapshot_without_loading_it_again(store: Store) -
 
 
 def test_detects_log_compacted_during_the_read(store: Store, leader: Writing) -> None:
-    """The head was read before; the snapshot that holds the rest is in the next one."""
+    """The head was read before the compaction; the next head names the snapshot."""
     reading = Reading(store)
     head = store.head()
 
@@ -270,7 +270,7 @@ def test_detects_log_compacted_during_the_read(store: Store, leader: Writing) ->
 
 
 def test_malformed_log_item_does_not_change_the_state_of_the_reader(store: Store, leader: Writing) -> None:
-    """All changes are unpacked before the first is applied: a state may be one that is changed in place."""
+    """All changes are unpacked before the first is applied, because a view may change its state in place."""
     reading = Reading(store)
     reading.read()
     leader.flush(Change("nodes", "n1", None))

@@ -24,7 +24,7 @@ BUDGET = Change("poddisruptionbudgets", "ns/budget", {"metadata": {"name": "budg
 
 @pytest.fixture
 def mixed(store: Store) -> Writing:
-    """Has published ONE, BUDGET and POD as a snapshot, and TWO and OTHER_POD in one flush."""
+    """Return a leader that has published ONE, BUDGET and POD as a snapshot, and TWO and OTHER_POD in one flush."""
     leader = Writing(store)
     leader.replace(state_of(ONE, BUDGET, POD))
     leader.flush(OTHER_POD, TWO)
@@ -45,7 +45,7 @@ def test_loads_only_the_needed_parts(store: Store, parts: Parts, wanted: list[Ch
 
 
 @pytest.mark.usefixtures("mixed")
-def test_reads_only_the_parts_of_the_call(store: Store) -> None:
+def test_ignores_malformed_items_of_parts_that_the_call_does_not_need(store: Store) -> None:
     for index in (1, 2):
         store.overwrite_chunk(GARBAGE, index)
     [_, pods] = store.log_items(1)
@@ -79,7 +79,7 @@ def test_does_not_send_a_second_request_if_only_other_parts_changed(store: Store
 
 
 def test_does_not_load_a_snapshot_if_only_other_parts_were_compacted(store: Store, mixed: Writing) -> None:
-    """An environment that slept for hours: its part has not changed."""
+    """Happens in an environment that was frozen for hours while its part did not change."""
     reading = Reading(store)
     reading.read(NODES_ONLY)
     for _ in range(2):
@@ -92,7 +92,7 @@ def test_does_not_load_a_snapshot_if_only_other_parts_were_compacted(store: Stor
 
 
 def test_replacement_changes_every_part(store: Store, mixed: Writing) -> None:
-    """No log item says what it changes: the next leader could not read what was published."""
+    """No log item contains the changes of a replacement, so readers of every part must load the snapshot."""
     reading = Reading(store)
     reading.read(NODES_ONLY)
     Writing(store).replace(state_of(THREE, POD), POD)
@@ -131,7 +131,7 @@ def test_unpublished_item_of_another_part_does_not_affect_a_version(store: Store
 def test_unusable_log_item_of_one_part_makes_the_reader_load_a_snapshot(
     store: Store, mixed: Writing, torn: Callable[[LogItem], LogItem | None]
 ) -> None:
-    """Until there is one that is new enough, the reader has no answer, and never a wrong one."""
+    """Until there is a new enough snapshot, the reader reports a failure rather than a wrong state."""
     reading, of_nodes = Reading(store), Reading(store)
     reading.read(NODES_AND_PODS)
     of_nodes.read(NODES_ONLY)
@@ -173,7 +173,7 @@ def test_loading_another_part_does_not_return_to_an_older_head(store: Store, mix
 
 
 SECONDS = 10.0
-"""Nobody waits so long for what needs no read."""
+"""Seconds: longer than any call without a read takes."""
 
 
 @pytest.mark.parametrize("remaining", [0.0, math.inf], ids=["without time left", "with time left"])
@@ -198,7 +198,7 @@ def test_call_without_a_read_does_not_wait_for_other_parts(store: Store, mixed: 
 
 
 def test_does_not_read_a_part_that_only_earlier_calls_needed(store: Store, mixed: Writing) -> None:
-    """The version stays that of the whole state, and the next call that needs the part reads its log from there."""
+    """The version of the whole state stays, and the next call that needs the part reads its log from that version."""
     reading = Reading(store)
     before = reading.reader.at(store.head())
     version = reading.reader.version
@@ -211,7 +211,7 @@ def test_does_not_read_a_part_that_only_earlier_calls_needed(store: Store, mixed
 
 
 def test_call_with_an_older_head_does_not_read(store: Store, mixed: Writing) -> None:
-    """Another thread was faster. It holds the state that this head points to, and what came later."""
+    """Another thread was faster: the reader already has the state of this head, and later changes."""
     reading, old = Reading(store), store.head()
     mixed.flush(THREE)
     reading.read(NODES_ONLY)

@@ -33,17 +33,17 @@ from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 pytestmark = pytest.mark.long
 
 CALL_SECONDS = 0.002
-"""Of virtual time: eight at once take 16 ms."""
+"""Seconds of virtual time for a call: eight concurrent calls take 16 ms."""
 
 RUN_SECONDS = 120.0
 MOST_CALLS_PER_WRITE = 1.5
-"""Chunks of random data are five times as large as those of real objects, so a partition refuses them more often."""
+"""Chunks of random data are five times as large as real chunks, so a partition refuses them more often."""
 
 TABLE = "throttled-publication"
 
 
 def large_nodes(count: int) -> tuple[dict[str, object], ...]:
-    """Nodes that need as much of a snapshot as one does with its 30 pods: 1,936 bytes."""
+    """Return nodes that each need as much of a snapshot as a node with its 30 pods: 1,936 bytes."""
     random = Random(count)
     return tuple({"metadata": {"name": f"n{number}"}, "pods": random.randbytes(1_700).hex()} for number in range(count))
 
@@ -72,7 +72,7 @@ class Throttled:
         self.started = self.clock.monotonic()
 
     def run(self, *, until_published: int = 1) -> RunResult:
-        """Until there are so many publications, or the run is over."""
+        """Run until there are so many publications, or until RUN_SECONDS have passed."""
 
         def stopped() -> bool:
             return len(self.publications) >= until_published or self.seconds >= RUN_SECONDS
@@ -93,7 +93,7 @@ class Throttled:
         return self.clock.monotonic() - self.started
 
     def _send(self, request: AWSPreparedRequest) -> AWSResponse | None:
-        with self._lock:  # moto is for one thread
+        with self._lock:  # moto is not thread-safe
             self.clock.advance(CALL_SECONDS)
             return send_throttled(self.guard, request, lambda request: self._moto("before-send", request))
 
@@ -113,7 +113,7 @@ def test_first_publication_keeps_lease_and_writes_chunks_once(throttled: Throttl
     throttled.cluster.send("pods", Listed((), "1"))
     result = throttled.run()
     assert result.outcome is not WatcherOutcome.DEPOSED, result
-    # Which chunks share a partition depends on their ids. Where the head does, a heartbeat may follow at once.
+    # The ids decide which chunks share a partition. If the head shares it, a heartbeat may follow at once.
     seconds, publication = throttled.publications[0]
     assert publication.epoch == 0
     assert seconds < within

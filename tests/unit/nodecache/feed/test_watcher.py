@@ -1,4 +1,4 @@
-"""The watcher: how a run ends, what its result says, and how it gets over failures."""
+"""The watcher: how a run ends, what its result contains, and how it recovers from failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HORIZON_SECONDS = 60.0
 
 
 class Running:
-    """A run of the watcher over a scripted cluster. `at`: what happens so many seconds after its start."""
+    """A run of the watcher over a scripted cluster. `at` schedules an action in so many seconds."""
 
     def __init__(self, store: Store | None = None, *, once: bool = False, run_seconds: float = RUN_SECONDS) -> None:
         self.store = store or Store()
@@ -153,7 +153,7 @@ def test_candidate_does_not_read_if_another_candidate_waits_for_the_handover() -
 
 
 def test_waiting_candidate_reads_the_published_state_every_few_seconds() -> None:
-    """A run sleeps for half a second, so that it ends in time. A read of the head each time would cost more than all
+    """A run sleeps for at most half a second, to end in time. Reading the head each time would cost more than all
     other reads of an idle cluster."""
     store = Store()
     running = Running(store)
@@ -165,7 +165,7 @@ def test_waiting_candidate_reads_the_published_state_every_few_seconds() -> None
     assert running.run().outcome is WatcherOutcome.HANDED_OVER
     lease = LeaderElectionConfig().lease_duration
     assert len(running.slept) > lease / running.longest_sleep
-    # The last one is the leader's.
+    # The leader makes the last read.
     assert 2 <= running.table.calls.count("head") <= 2 + lease / FOLLOW_SECONDS
 
 

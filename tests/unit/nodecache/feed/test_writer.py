@@ -1,4 +1,4 @@
-"""The writer: what becomes visible and when, what is in doubt, and that every change is announced once."""
+"""The writer: when changes become visible, unconfirmed publications, and one announcement for every change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def leader(store: Store) -> Writing:
 
 
 def chain(store: Store, since: PublishedVersion) -> list[int] | None:
-    """The versions of the nodes' published items since that one."""
+    """Return the versions of the published items of nodes since that version."""
     items = published_items(store.log_items(), {SnapshotPart.NODES: since}, store.pointer.newest)
     return None if items is None else [item.version for item in items]
 
@@ -85,7 +85,7 @@ def test_stops_the_flush_if_the_lease_expires_between_requests(store: Store, lea
 
 
 def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader: Writing) -> None:
-    """Its versions are left out for good: they may be written, and even published, by an attempt that is on its way."""
+    """Their versions are never used again: a late attempt may still write, and even publish, these items."""
     leader.table.faults["publish"] = ["late"]
     with pytest.raises(TableUnavailable):
         leader.flush(TWO)
@@ -102,7 +102,7 @@ def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader:
 
 
 def test_replacement_skips_the_versions_of_pending_items(store: Store, leader: Writing) -> None:
-    """They may be written by an attempt that is on its way: version and epoch name one content."""
+    """A late attempt may still write them, and a version of an epoch must have only one content."""
     leader.table.faults["put_log"] = ["", "late"]
     pod = Change("pods", "ns/p", {})
     with pytest.raises(TableUnavailable):
@@ -121,7 +121,7 @@ STEPS = st.sampled_from(["flush", "flush", "heartbeat", "compact", "replace", "r
 
 
 class Announcing:
-    """A leader that hands over a change now and then, and reads what is visible in its callback."""
+    """A leader that publishes changes, and checks in its callback that they are visible."""
 
     def __init__(self) -> None:
         self.store = Store()
