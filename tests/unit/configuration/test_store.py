@@ -1,4 +1,4 @@
-"""The configuration in force, and which one is used where the applied document cannot be loaded."""
+"""The configuration in force, and the fallback if the applied document cannot be loaded."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Base(FilterPlugin):
         pytest.param("class Passes(Base):\n def __init__(self, args):\n  raise Unreadable", id="constructor"),
     ],
 )
-def test_uses_earlier_document_whatever_a_plugin_raises_while_it_is_built(plugin: str, tmp_path: Path) -> None:
+def test_uses_earlier_document_if_building_a_plugin_raises_any_exception(plugin: str, tmp_path: Path) -> None:
     with installed_plugins(tmp_path):
         (tmp_path / "berth_plugins" / "mine.py").write_text(HEAD + plugin)
         configured = Environment(OLD, NAMED).configurations.at("hash")
@@ -231,7 +231,7 @@ def test_returns_the_version_of_plugins_named_in_the_document(tmp_path: Path) ->
         pytest.param("", "1.0.0+a", "", id="an earlier document, without plugins, is used"),
     ],
 )
-def test_reports_plugins_that_differ_from_those_at_apply(here: str, applied: str, difference: str) -> None:
+def test_reports_plugins_that_changed_since_the_document_was_applied(here: str, applied: str, difference: str) -> None:
     configured = replace(Environment(OLDER).configurations.at("hash"), plugin_version=here)
     assert configured.plugin_difference(applied) == difference
 

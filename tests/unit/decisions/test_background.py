@@ -1,4 +1,4 @@
-"""Records that a thread writes: no call waits, so many a second, pods without a node first."""
+"""Records that a background thread writes: calls do not wait, and the number of records a second is limited."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NODES = [labelled("fits", "1"), node("plain")]
 
 
 class Written:
-    """The written documents, and a wall clock that stands still. broken: writing raises."""
+    """The written documents, and a wall clock that stands still. broken: whether writing raises."""
 
     def __init__(self, most_a_second: int = 100, *, broken: bool = False) -> None:
         self.now, self.broken = 1_800_000_000.0, broken
@@ -106,7 +106,7 @@ def test_calls_do_not_wait_for_a_writer_that_hangs() -> None:
 
 
 def test_record_is_built_outside_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On 5,000 nodes that costs more than the decision."""
+    """For 5,000 nodes, building the record costs more than the decision."""
     threads, made = set[str](), Record.of
 
     def noted(*arguments: Any) -> Record:

@@ -1,4 +1,4 @@
-"""The record of a decision: reasons in groups, a bit for each node, and scores by plugin while the state is there."""
+"""The record of a decision: reasons in groups, a bit for each node, and scores by plugin while the snapshot exists."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ LONG = "no GPU of the wanted kind " * 100
 
 
 class Wordy(FilterPlugin[Pod]):
-    """A plugin of a user's own, with a long reason for each node."""
+    """A custom plugin with a long reason for each node."""
 
     name = "Wordy"
     reads = NODES_ONLY
@@ -127,7 +127,7 @@ def test_record_of_5000_nodes_is_small(filters: tuple[Wordy] | None, with_nodes:
         pytest.param(["n1"], [], id="no node passes"),
     ],
 )
-def test_filter_onlyone_records_the_scores_it_chose_by(names: Sequence[str], best: list[tuple[str, int]]) -> None:
+def test_filter_onlyone_records_the_scores_of_its_choice(names: Sequence[str], best: list[tuple[str, int]]) -> None:
     record, _ = recorded("filter_onlyone", names)
     assert [(each.node, each.score) for each in record.best()] == best
     assert all(each.by_plugin == {"NodePriorityLabel": each.score} for each in record.best())
@@ -245,7 +245,7 @@ def test_reports_whether_a_node_was_evaluated(verb: str, names: Sequence[str], n
 
 
 def test_record_uses_the_node_names_of_its_own_snapshot() -> None:
-    """A node that comes takes the position of one that is gone."""
+    """A new node takes the position of a deleted node."""
     record, _ = recorded("filter")
     later = record.source.after(["n3"], ["n9"])
     assert later["n9"] == record.source["n3"]

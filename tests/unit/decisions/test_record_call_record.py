@@ -98,7 +98,7 @@ def test_failed_call_is_recorded_with_its_cause() -> None:
 PASS = {"nodeCache": {"whenStale": "pass"}}
 EXEMPT = {"exempt": {"namespaces": ["ml"]}}
 SLOW = TimeLimit(1.0, map(float, count(0, 10)).__next__, lambda: 0.0)
-"""Each look at the clock takes ten seconds."""
+"""A time limit whose clock advances ten seconds at each reading."""
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ POLICY_OF_NODES = '{"profile": "label-priority"}'
 
 @pytest.mark.parametrize("is_loaded", [False, True], ids=["not loaded", "loaded"])
 def test_trial_loads_missing_parts_without_changing_the_environment(is_loaded: bool) -> None:
-    """Otherwise each later call would read the changes of the pods, for ever."""
+    """Otherwise each later call would also read the changes of pods."""
     cluster = PublishedCluster(EnvironmentClock(SystemClock().wall()))
     cluster.publish_nodes([NodeInfo("n1", {})])
     table, lock = CountingCacheTable(cluster.table), InMemoryLeaseLock(InMemoryItem(), lambda: "id")
@@ -46,7 +46,7 @@ def test_trial_loads_missing_parts_without_changing_the_environment(is_loaded: b
     settings = PolicySettings(cache_table="t", configuration=POLICY_OF_NODES)
     with tables_opened_by(lambda settings, calls: opened):
         cache, for_trial = node_cache(settings, "filter"), trial_cache(settings)
-    # From here on as at calls: berth serve has other tables only while it loads the functions.
+    # From here on as in calls: berth serve replaces the tables only while it loads the functions.
     before = cache.current(reads=NODES_AND_PODS if is_loaded else NODES_ONLY).cluster
     tried = for_trial(NODES_AND_PODS).current(reads=NODES_AND_PODS).cluster
     assert isinstance(tried, Snapshot)
@@ -75,7 +75,7 @@ def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:
         pytest.param("prioritize", True, False, id="in the process of bind"),
     ],
 )
-def test_bind_of_another_process_counts_from_its_start(verb: str, in_process: bool, counts: bool) -> None:
+def test_prioritize_counts_a_bind_of_another_process_from_its_start(verb: str, in_process: bool, counts: bool) -> None:
     settings, log = PolicySettings(cache_table="t", configuration='{"profile": "full"}'), InMemoryAnnouncementLog()
     opened = replace(tables_with_a_node(), announcements=log, in_process=in_process)
     with tables_opened_by(lambda settings, calls: opened):

@@ -1,4 +1,4 @@
-"""The session of botocore: the same clients as with botocore's own loader, sooner."""
+"""The botocore session: its clients equal the clients of botocore's own loader, and are created faster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_client_has_the_same_endpoint_as_with_botocore(service: Any) -> None:
 
 
 def test_first_client_lists_only_the_folder_of_its_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    """botocore looks into those of all services, which takes a quarter of the time for a client."""
+    """botocore lists the folders of all services, which takes a quarter of the time to create a client."""
     folders: list[str] = []
     listdir = os.listdir
 

@@ -1,4 +1,4 @@
-"""Adapters as the settings ask for them; building one reads nothing."""
+"""The adapters that the settings select; building them does not call the API server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def settings(tmp_path: Path) -> ClusterSettings:
 
 
 def test_watcher_and_bind_share_one_dump(tmp_path: Path) -> None:
-    """Else bind would bind in another cluster than the one that is listed."""
+    """Otherwise bind would write to another cluster than the watcher lists."""
     dump = {"BERTH_CLUSTER_DUMP": str(tmp_path / "dump.yaml")}
     for_watcher = connect(WatcherSettings.from_environ(dump | {"BERTH_CACHE_TABLE": "t"}))
     for_bind = connect(BindSettings.from_environ(dump))

@@ -63,7 +63,7 @@ def test_records_in_the_table_if_the_configuration_selects_it(monkeypatch: pytes
     assert asked == ["cache"]
 
 
-def test_in_memory_store_does_not_have_a_decision_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verb_responds_if_the_store_does_not_have_a_decision_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_CACHE_TABLE", "cache")
     with tables_opened_by(lambda settings, calls: opened(None)):
         recorder = decision_recorder()
@@ -77,7 +77,7 @@ def test_in_memory_store_does_not_have_a_decision_table(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("document", "kept"), [pytest.param({}, 1, id="by default"), pytest.param({"decisions": "off"}, 0, id="disabled")]
 )
-def test_records_in_process_memory_if_the_configuration_selects_it(document: Mapping[str, str], kept: int) -> None:
+def test_records_in_process_memory_unless_decisions_are_off(document: Mapping[str, str], kept: int) -> None:
     recent = RecentDecisions(lambda: 0.0)
     with decisions_recorded_by({Decisions.MEMORY: recent}):
         recorder = decision_recorder()
@@ -86,7 +86,7 @@ def test_records_in_process_memory_if_the_configuration_selects_it(document: Map
     assert len(recent.all()) == kept
 
 
-def test_further_recorders_get_every_decision() -> None:
+def test_further_recorders_get_every_decision_even_if_decisions_are_off() -> None:
     further = RecentDecisions(lambda: 0.0)
     with decisions_recorded_by({}, [further]):
         recorder = decision_recorder()

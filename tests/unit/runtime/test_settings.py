@@ -44,7 +44,7 @@ def test_treats_an_empty_variable_as_absent() -> None:
         ),
     ],
 )
-def test_requires_exactly_one_cluster(variables: dict[str, str], field: str, value: object) -> None:
+def test_reads_the_cluster_from_each_kind_of_variable(variables: dict[str, str], field: str, value: object) -> None:
     assert getattr(ClusterSettings.from_environ(variables), field) == value
 
 
@@ -91,7 +91,7 @@ def test_error_names_the_variable_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_lists_functions_to_warm_up() -> None:
+def test_parses_the_functions_to_warm_up_from_a_comma_separated_list() -> None:
     settings = WatcherSettings.from_environ(TABLE | DUMP | {"BERTH_WARM_UP_FUNCTIONS": "filter:live, preempt:live"})
     assert settings.warm_up_functions == ("filter:live", "preempt:live")
 

@@ -1,4 +1,4 @@
-"""bind's handler: what it answers when it cannot connect in time."""
+"""bind's handler: reads that exceed the deadline, and the document in force."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_reads_pods_and_the_parts_that_the_new_policy_reads(tried: str, reads: P
         pytest.param({"devices": {"sizes": {"nodeAnnotation": "example.com/x"}}}, id="the sizes of devices"),
     ],
 )
-def test_does_not_evaluate_by_an_annotation_not_yet_in_the_cache(resource: dict[str, object]) -> None:
+def test_does_not_evaluate_document_whose_annotation_is_not_yet_in_the_cache(resource: dict[str, object]) -> None:
     tried = {"profile": "managed-resources", "managedResources": [{"name": "example.com/licence", **resource}]}
     report = try_configuration(json.dumps(tried), cache().for_trial)
     assert "fitting" not in report

@@ -1,4 +1,4 @@
-"""The way of a request through a verb's function, and the one place where exceptions end."""
+"""The handling of a request in a verb's function: authentication, responses, deadlines and failures."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ IMITATED = {
         pytest.param({"source": "berth.other"}, "denied-no-credentials", id="another source"),
     ],
 )
-def test_mutual_tls_returns_403_without_reading_the_body(
+def test_mutual_tls_rejects_other_callers_with_403_without_reading_the_body(
     event: dict[str, object], outcome: str, mutual_tls: EndpointSettings, log_lines: LogLines
 ) -> None:
     handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
@@ -273,7 +273,7 @@ HTTP_TIMEOUT = 5.0
 
 
 def received(seconds_ago: float, clock: EnvironmentClock) -> dict[str, object]:
-    """An event of a request that the gateway got then, by its clock."""
+    """Return the event of a request that the gateway received so many seconds ago by the wall clock."""
     return {"requestContext": {"timeEpoch": round((clock.wall() - seconds_ago) * 1000)}}
 
 

@@ -1,4 +1,4 @@
-"""Answers to the gateway: which are compressed, and how large they may be."""
+"""Responses to the gateway: which of them are compressed, and how large they may be."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_accept_encoding_decides_whether_gzip_is_accepted(accepted: object, want
 
 
 def noise(size: int) -> bytes:
-    """JSON text that does not compress below three quarters of its size."""
+    """Return JSON text that does not compress below three quarters of its size."""
     import random
 
     return b'"%s"' % base64.b64encode(random.Random(7).randbytes(size * 3 // 4))
@@ -85,14 +85,14 @@ def noise(size: int) -> bytes:
         pytest.param('"{}"'.format("ü" * 1_100_000).encode(), False, id="2 MB, as escapes 6.6 MB"),
     ],
 )
-def test_uncompressed_response_is_within_the_lambda_limit(body: bytes, fits: bool) -> None:
+def test_uncompressed_response_above_the_lambda_limit_is_not_returned(body: bytes, fits: bool) -> None:
     answer = lambda_answer(200, body, {})
     assert (answer is not None) is fits
     assert answer is None or len(json.dumps(answer)) <= MAX_ANSWER_BYTES
 
 
 @pytest.mark.parametrize(("size", "fits"), [(5_500_000, True), (6_100_000, False)])
-def test_compressed_response_is_within_the_lambda_limit(size: int, fits: bool) -> None:
+def test_compressed_response_above_the_lambda_limit_is_not_returned(size: int, fits: bool) -> None:
     answer = lambda_answer(200, noise(size), GO)
     assert (answer is not None) is fits
     assert answer is None or len(json.dumps(answer)) <= MAX_ANSWER_BYTES

@@ -1,4 +1,4 @@
-"""What the first call of an environment reads is loaded before it, if Lambda starts the environment ahead."""
+"""The data of an environment's first call is loaded in advance if Lambda starts the environment before the call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Hooks = list[Callable[[], object]]
 
 @pytest.fixture
 def hooks(monkeypatch: pytest.MonkeyPatch) -> Hooks:
-    """The hooks that the runtime calls after a restore. The library is part of Lambda's runtime only."""
+    """Return the hooks that the runtime calls after a restore. Only Lambda's runtime contains the library."""
     found: Hooks = []
     library = ModuleType("snapshot_restore_py")
     library.register_after_restore = lambda hook, *args: found.append(partial(hook, *args))  # type: ignore[attr-defined]
@@ -83,7 +83,7 @@ def test_function_starts_even_if_preparing_the_first_call_fails(
         pytest.param("snap-start", "30", 7, id="less than the hook's limit of 10 s"),
     ],
 )
-def test_start_does_not_wait_if_preparing_the_first_call_hangs(
+def test_start_waits_only_for_a_limited_time_if_preparing_the_first_call_hangs(
     initialization_type: str,
     http_timeout: str,
     waited: float,

@@ -1,4 +1,4 @@
-"""Metrics as CloudWatch reads them, from what was printed."""
+"""Metrics as CloudWatch reads them from the printed lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def printed(metrics: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 
 def described(entry: dict[str, Any]) -> dict[str, tuple[str, list[list[str]]]]:
-    """Each metric's unit and the sets of dimensions that it is seen by; all of them have values in the line."""
+    """Return each metric's unit and sets of dimensions, and check that the line has a value for every dimension."""
     directives = entry["_aws"]["CloudWatchMetrics"]
     assert {directive["Namespace"] for directive in directives} == {"Berth"}
     assert all(name in entry for directive in directives for names in directive["Dimensions"] for name in names)
@@ -26,7 +26,7 @@ def described(entry: dict[str, Any]) -> dict[str, tuple[str, list[list[str]]]]:
 
 
 def series(entries: list[dict[str, Any]]) -> set[tuple[str, ...]]:
-    """Each metric with the values of its dimensions: what CloudWatch charges for."""
+    """Return each metric with the values of its dimensions: CloudWatch charges for each such series."""
     return {
         (metric["Name"], *(entry[name] for name in names))
         for entry in entries

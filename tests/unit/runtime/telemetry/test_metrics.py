@@ -112,7 +112,7 @@ def test_metrics_do_not_depend_on_the_log_level(lines: pytest.CaptureFixture[str
 
 
 def test_warm_up_events_write_one_line_per_minute_with_the_oldest_data(lines: pytest.CaptureFixture[str]) -> None:
-    """Six lines a minute for one value of the alarm's period were the largest part of an idle stack's logs."""
+    """The alarm needs one value a period; six lines a minute would be the largest part of an idle stack's logs."""
     clock = EnvironmentClock()
     metrics = CacheMetrics("filter", clock.wall)
     minutes: dict[int, list[float]] = {}

@@ -1,4 +1,4 @@
-"""One log line and one set of metrics a call."""
+"""One log line and one set of metrics per call."""
 
 from __future__ import annotations
 

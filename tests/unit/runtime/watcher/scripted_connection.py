@@ -1,4 +1,4 @@
-"""A scripted cluster, as a run of the watcher connects to it."""
+"""A watcher run's connection to a scripted cluster."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 
 
 class ScriptedConnection(Connection):
-    """One scripted cluster, listed, and a queue that remembers who was woken."""
+    """A scripted cluster that has been listed, and a queue that records the woken pods."""
 
     def __init__(self, *nodes: str, pods: ReservedPods | None = None) -> None:
-        """pods: of a run that asks about them."""
+        """pods: for a run that reads reserved pods."""
         self._pods = pods
         self.scripted = ScriptedCluster(EnvironmentClock())
         self.scripted.list_all(*nodes)

@@ -1,4 +1,4 @@
-"""Steps in a thread of their own."""
+"""Steps in a background thread, and the warm-up of functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 10.0
 
 
 class Work:
-    """Says when it runs, and ends when it is let."""
+    """A step that sets `runs` when it begins, and ends once `let` is set."""
 
     def __init__(self) -> None:
         self.runs = Event()
@@ -107,7 +107,7 @@ def test_run_that_publishes_only_once_performs_the_step_immediately(work: Work) 
 
 
 class Functions:
-    """Stands for the Lambda client: keeps what was invoked; those in `denied` cannot be."""
+    """Stands for the Lambda client: records invocations; the functions in `denied` cannot be invoked."""
 
     def __init__(self, *denied: str) -> None:
         self.invoked: list[tuple[str, str, bytes]] = []

@@ -41,7 +41,7 @@ class Recorded(Metrics):
 
 
 def ledgers(**held: int) -> LedgerTable:
-    """One with ledgers of the three pools; held: the amount by the first letter of the pool's name."""
+    """Return a table with ledgers of the three pools. held: the amounts by the first letter of the pool's scope."""
     table = InMemoryLedgerTable()
     for pool, capacity in {CLUSTER: 12, TEAM: 6, A: 4}.items():
         amount = held.get(pool.rpartition("@")[2][0], 0)
@@ -63,7 +63,7 @@ def node(name: str, zone: str | None) -> Change:
 def measured(
     first: Sequence[Change], *later: Sequence[Change], table: LedgerTable | None = None, counted: Counting = COUNTING
 ) -> Mapping[str, tuple[float, float, float]]:
-    """Capacity, held and waiting by pool, after these publications."""
+    """Return capacity, held and waiting by pool, after these publications."""
     metrics = Recorded()
     levels = PoolLevels(counted, table or ledgers(), metrics, lambda: 0.0)
     objects = {(each.resource, each.key): each.object for each in first if each.object is not None}
@@ -100,7 +100,7 @@ def test_measures_every_floating_pool_that_exists(
     assert measured(*publications, table=ledgers(c=3, n=1, z=2)) == found
 
 
-def test_measures_a_limited_number_of_pools_first_those_with_waiting_pods() -> None:
+def test_measures_a_limited_number_of_pools_and_prefers_pools_with_waiting_pods() -> None:
     names = [f"example.com/r{number:02}" for number in range(MAX_POOLS + 1)]
     table = InMemoryLedgerTable()
     for name in names:

@@ -1,4 +1,4 @@
-"""The alarms about schedulers that cannot call: a leader's metrics, evaluated by the template's properties."""
+"""Alarms about schedulers that cannot call Berth: a leader's metrics, evaluated by the template's properties."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Recorded(Metrics):
             self.found.add(NAMESPACE, name, {STACK: "berth", **dimensions}, now, found)
 
     def values(self, name: str, minute: int) -> list[float]:
-        """Of a metric in this minute after the pods were created."""
+        """Return the values of a metric in this minute after the pods were created."""
         metric = (NAMESPACE, name, frozenset({(STACK, "berth")}))
         return self.found.values(metric, range(FIRST_MINUTE + minute, FIRST_MINUTE + minute + 1))
 
@@ -47,7 +47,7 @@ class Scene:
     """A cluster since its pods were created. Every 15 minutes another leader takes over."""
 
     def __init__(self, *there_are: Change, allow_list: str = "", second: float = 0.0) -> None:
-        """second: when the first measurement is, after the full minute."""
+        """second: the seconds from the full minute to the first measurement."""
         self.wall = CREATED_AT + second
         self.metrics = Recorded()
         self.allow_list = InMemoryAllowList(allow_list)
@@ -78,7 +78,7 @@ class Scene:
             self.wall += 1.0
 
     def states(self, name: str) -> Iterator[bool]:
-        """Whether the alarm is on at the end of each minute."""
+        """Yield whether the alarm is on at the end of each minute."""
         return alarms.states(ALARMS[name], self.metrics.found, range(FIRST_MINUTE, int(self.wall // MINUTE)))
 
 
@@ -90,7 +90,7 @@ class Scene:
         pytest.param(pod("a", failed=True), id="certificate expired, or endpoint gone"),
     ],
 )
-def test_alarm_is_on_five_minutes_after_the_first_pod_and_stays_on(waiting: Change, second: int) -> None:
+def test_alarm_is_on_within_five_minutes_and_stays_on_until_the_pod_is_placed(waiting: Change, second: int) -> None:
     scene = Scene(waiting, second=second)
     scene.run(45 * MINUTE)
     states = list(scene.states(PODS))
@@ -107,7 +107,7 @@ def _queue(scene: Scene, second: float) -> None:
 
 
 def _blip(scene: Scene, second: float) -> None:
-    """A pod of the first day, tried every three minutes: its call fails once, and works ten seconds later."""
+    """Try an old pod every three minutes: its call fails once, and works ten seconds later."""
     if second % 180 == 55:
         scene.publish(pod("old", failed=True))
     elif second % 180 == 65:
@@ -161,8 +161,8 @@ def test_certificate_alarm_is_on_in_the_last_14_days(allow_list: str, days: floa
     assert list(scene.states(CERTIFICATE)) == [is_on, is_on]
 
 
-def test_unreadable_allow_list_does_not_end_the_other_measurement() -> None:
-    """With Basic credentials there is no list; otherwise the functions with a route report it."""
+def test_unreadable_allow_list_does_not_stop_the_alarm_about_waiting_pods() -> None:
+    """With Basic credentials there is no list; otherwise the functions with a route report that it is unreadable."""
     scene = Scene(pod("a"))
     scene.allow_list.unavailable = True
     scene.run(4 * MINUTE)

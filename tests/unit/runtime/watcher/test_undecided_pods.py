@@ -1,4 +1,4 @@
-"""How long pods wait without a decision, by what a leader publishes."""
+"""How long pods wait without a decision, according to a leader's publications."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CREATED_AT = 1772366400.0
 
 
 def pod(name: str, *, failed: bool = False, scheduler: str = "berth", **fields: object) -> Change:
-    """A pod that no verb has decided about. fields: instead."""
+    """Return a pod without a decision of a verb. fields: replace the mark of such a pod."""
     obj: dict[str, Any] = pod_object(name)
     obj["spec"]["schedulerName"] = scheduler
     decided = fields or {UNDECIDED: {"createdAt": CREATED, "callFailed": failed, "scheduler": scheduler}}
@@ -35,7 +35,7 @@ def gone(name: str) -> Change:
 
 
 class Scene:
-    """A leader of a minute after the pods were created."""
+    """A leader one minute after the pods were created."""
 
     def __init__(self, *there_are: Change) -> None:
         self.wall = CREATED_AT + 60.0
@@ -52,7 +52,7 @@ class Scene:
         self.access.published(Publication(1, changes, self.objects, True, Observation("cluster", {}), {}))
 
     def seconds(self) -> float:
-        """For how long the oldest pod waits; 0 if none does."""
+        """Return for how many seconds the oldest pod has waited; 0 if no pod waits."""
         return self.access.undecided_seconds()
 
 

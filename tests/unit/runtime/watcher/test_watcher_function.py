@@ -37,7 +37,7 @@ def test_outdated_configuration_stays_outdated_for_every_caller() -> None:
 
 
 def test_later_checks_read_the_head_with_eventual_consistency() -> None:
-    """The run begins with the latest configuration, and an older one is long over at the first check."""
+    """The run begins with the latest configuration, and the first check is too late to read an older one."""
     clock = HandDrivenClock()
     published = PublishedCluster()
     table = CountingCacheTable(published.table)

@@ -52,7 +52,7 @@ DOCUMENT = '{"profile": "resource-segregation"}'
 
 
 class LimitedRun:
-    """A time limit, and the clocks it looks at. remaining: seconds until Lambda ends the invocation."""
+    """A time limit and its clock. remaining: seconds until Lambda ends the invocation."""
 
     def __init__(self, remaining: float) -> None:
         self.clock = HandDrivenClock()
@@ -118,7 +118,7 @@ def test_periodic_run_publishes_once_and_releases_leases(adapters: CacheAdapters
 
 
 def test_periodic_run_warms_up_each_verb_once(adapters: CacheAdapters, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next run sends the next one, a minute later."""
+    """The next run, a minute later, sends the next events."""
     invoked: list[str] = []
 
     class Functions:
