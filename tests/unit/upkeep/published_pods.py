@@ -1,4 +1,4 @@
-"""Projected pods as the watcher publishes them, and what a change of one is."""
+"""Projected pods as the watcher publishes them, and their changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pod(
     size: str | None = None,
     shared: str = "{}",
 ) -> dict[str, object]:
-    """nominated: to this node. gang: a member of `train`. size: the gang's. shared: what others have too."""
+    """nominated: its nominated node. gang: whether it belongs to `train`. size: the gang's. shared: shared fields."""
     annotations = {} if size is None and not gang else GANG if size is None else {**GANG, "berth.dev/gang-size": size}
     if phase in ("Succeeded", "Failed"):
         return {"metadata": {"uid": uid}, "status": {"phase": phase}}

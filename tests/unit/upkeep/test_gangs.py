@@ -1,4 +1,4 @@
-"""The watcher's work on gangs: abandoned rounds, their holds, and gangs without a live member."""
+"""The watcher's work on gangs: abandoned rounds, their reservations, and gangs without a live member."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class World:
         self.events: list[GangEvent] = []
         self.closed = 0
         self.on_nodes: set[str] = set()
-        """As published."""
+        """The UIDs of the members on nodes, as published."""
         self.watch = GangWatch(
             self.gangs, self.pods, lambda key: self.on_nodes, self.clock, self.events.append, self._on_closed
         )
@@ -59,7 +59,7 @@ class World:
         self.closed += 1
 
     def hold(self, item: GangItem) -> None:
-        """The share of its first member is held."""
+        """Reserve the share of the first member."""
         first = MEMBERS[0]
         held = Entry(first.pod, EntryState.RESERVED, first.attempt, {GPU: 1}, AT)
         change = NodeWrite((EntryChange(first.pod.uid, None, held),), {GPU: PoolChange(avail=-1, min_avail=1)})
@@ -71,7 +71,7 @@ class World:
         return None if item is None else item.state
 
     def after(self, seconds: float) -> GangState | None:
-        """The state after the watch has looked so much later."""
+        """Return the state after the watch has worked so many seconds later."""
         self.clock.advance(seconds)
         self.watch.work()
         return self.state()
@@ -113,7 +113,7 @@ def test_releases_reservations_of_an_ended_round(state: GangState) -> None:
 
 
 class TestExpiryOfReservations:
-    """Before an old reservation is released."""
+    """The check of a gang's round before an old reservation is released."""
 
     OLD = OpenReservation(MEMBERS[0].pod, "n0", MEMBERS[0].attempt, {GPU: 1}, AT)
 
@@ -161,7 +161,7 @@ class TestExpiryOfReservations:
         assert reads["put"] <= 2
 
     def test_does_not_release_reservations_of_a_round_that_changed_since_the_read(self) -> None:
-        """It may be committed by now; the next look finds out."""
+        """The round may be committed by now; the next check finds out."""
         item = in_state(GangState.PREPARING)
         world = World(item)
         may_expire = world.watch.expiry_check()
@@ -182,7 +182,7 @@ def test_ended_round_is_kept_without_members() -> None:
 
 
 class TestDomain:
-    """A call dies after its write to the domain, and its gang never comes again."""
+    """A call dies after its write to the domain, and its gang is never tried again."""
 
     OTHER_ROUND = replace(DOMAIN, fence=2)
 
@@ -224,11 +224,11 @@ class TestDomain:
 
 
 class TestCommitted:
-    """When the time of a commit is over."""
+    """The watch of a committed gang."""
 
     @staticmethod
     def world(*nodes: str, published: tuple[int, ...] = ()) -> World:
-        """Members on these nodes; empty: on none. published: the numbers of those that the node cache shows there."""
+        """Add members on these nodes (empty: unbound). published: the numbers of the members on nodes in the cache."""
         world = World(in_state(GangState.COMMITTED), DOMAIN.closed())
         for member, node in zip(MEMBERS, nodes, strict=False):
             world.pods.add(member.pod.name, member.pod.uid, {}, node=node)
@@ -248,7 +248,7 @@ class TestCommitted:
             pytest.param((), None, [GangEvent(GangEventType.FORGOTTEN, TRAIN)], id="no member is alive"),
         ],
     )
-    def test_committed_gang_is_kept_until_the_cache_shows_a_member_on_a_node(
+    def test_committed_gang_is_kept_while_the_cache_does_not_show_its_placed_members(
         self, world: tuple[Any, ...], state: GangState | None, events: list[GangEvent]
     ) -> None:
         *nodes, published = world or ((),)
@@ -279,7 +279,7 @@ class TestCommitted:
             ),
         ],
     )
-    def test_deleted_and_ended_members_do_not_count(
+    def test_deleted_members_do_not_count_and_finished_members_count_as_placed(
         self, published: tuple[int, ...], changes: dict[str, dict[str, Any]], events: list[GangEvent]
     ) -> None:
         world = self.world("n0", "n1", published=published)

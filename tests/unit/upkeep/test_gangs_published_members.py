@@ -1,4 +1,4 @@
-"""Which members of gangs are on nodes, by what is published."""
+"""Which members of gangs are on nodes, according to the publications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watcher's part in the Lease of the ledger, with clocks that a test moves."""
+"""The watcher's handling of the ledger's Lease, with clocks that a test moves."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ READY = Marker(MarkerState.READY, 1, 0.0, "ready")
 
 
 class Store:
-    """One store and its watcher. `refusals`: what it published, one after the other."""
+    """One store and its watcher. `refusals`: the published reasons why the store does not count; empty if it counts."""
 
     def __init__(self, name: str, lease: LeaseInMemory, wall: float = 0.0, *, is_new: bool = False) -> None:
-        """is_new: its table has no marker."""
+        """is_new: whether its table does not have a marker yet."""
         self.lease = lease
         self.table = InMemoryLedgerTable()
         if not is_new:
@@ -36,7 +36,7 @@ class Store:
         self.lead()
 
     def lead(self) -> None:
-        """Another leadership of the watcher begins."""
+        """Begin another leadership of the watcher."""
         self.holder = LedgerHolder(
             self.lease,
             self.table,
@@ -49,14 +49,14 @@ class Store:
         )
 
     def run(self, seconds: float) -> None:
-        """Step as often as it wants, for so long."""
+        """Run the steps when they are due, for so long."""
         while seconds > 0:
             pause = min(seconds, max(0.1, self.holder.step()))
             self.clock.advance(pause)
             seconds -= pause
 
     def rebuild(self) -> None:
-        """The reconciler ends the rebuild that was requested."""
+        """Complete the requested rebuild as the reconciler does."""
         seen = self.table.marker()
         assert seen is not None
         assert seen.state is MarkerState.REBUILDING
@@ -88,7 +88,7 @@ def test_first_holder_with_new_table_counts_at_once_and_requests_its_rebuild(lea
     assert (marker.state, store.counts()) == (MarkerState.REBUILDING, True)
 
 
-def test_reads_who_counts_only_during_its_takeover(lease: LeaseInMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_counting_store_only_during_its_takeover(lease: LeaseInMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease)
     first.run(1)
     first.lead()
@@ -114,7 +114,7 @@ def test_takeover_by_a_new_table_requests_one_rebuild_after_it_holds_the_lease(l
     assert second.counts()
 
 
-def test_second_store_reports_the_holder_and_never_acquires_while_it_renews(lease: LeaseInMemory) -> None:
+def test_second_store_reports_the_holder_and_never_acquires_while_the_holder_renews(lease: LeaseInMemory) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease)
     for _ in range(60):
         first.run(5)
@@ -165,7 +165,7 @@ def test_first_holder_stops_counting_after_it_lost_the_lease(lease: LeaseInMemor
 
 
 @pytest.mark.parametrize("is_released", [True, False])
-def test_released_lease_is_acquired_at_once_and_rebuilt(lease: LeaseInMemory, *, is_released: bool) -> None:
+def test_released_lease_is_acquired_at_once_and_the_ledger_rebuilt(lease: LeaseInMemory, *, is_released: bool) -> None:
     first, second = Store("store-1", lease), Store("store-2", lease)
     first.run(1)
     if is_released:

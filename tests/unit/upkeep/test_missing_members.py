@@ -42,7 +42,7 @@ def gated(number: int) -> Object:
         pytest.param([pod_object("train-0")], False, id="no member"),
     ],
 )
-def test_gang_lacks_members_until_as_many_wait_as_its_size(members: list[Object], lacks: bool) -> None:
+def test_gang_lacks_members_until_waiting_members_reach_its_size(members: list[Object], lacks: bool) -> None:
     missing = MissingMembers()
     for number, obj in enumerate(members):
         missing.put(f"ml/{number}", obj)

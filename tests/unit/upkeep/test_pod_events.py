@@ -1,4 +1,4 @@
-"""The events on pods: their reasons and notes, and that nothing in them is a text of the pod's owner."""
+"""Events on pods: their reasons and notes, the pods that get an event, and the rate limits."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ def test_does_not_create_an_event_for_an_object_that_is_not_an_api_pod(
         pytest.param("a\nb\x1b[31m\u202ec", "a?b?[31m?c", id="characters that change what a terminal shows"),
     ],
 )
-def test_limits_length_of_the_note_and_escapes_it(text: str, note: str) -> None:
+def test_limits_length_of_the_note_and_replaces_unprintable_characters(text: str, note: str) -> None:
     assert bounded(text) == note
 
 
-# One event for each pod that the cache lacks in whole or in part, at each change of it.
+# One event for each pod that is not published completely, and another one when its UID or the reason changes.
 
 KEY = ("pods", "ml/a")
 
@@ -139,7 +139,7 @@ def of_pod(name: str) -> PodEvent:
 
 
 class Recording:
-    """A recorder, and what it wrote. Each `record` waits until the thread has nothing to do."""
+    """A recorder, and the events that it wrote. Each `record` waits until the thread is idle."""
 
     def __init__(self) -> None:
         self.clock = HandDrivenClock()
@@ -154,7 +154,7 @@ class Recording:
 
     @property
     def names(self) -> list[str]:
-        """Of the objects that it created."""
+        """Return the names of the created Event objects."""
         return [name for _, name in self.writer.written]
 
 
@@ -175,7 +175,7 @@ def test_same_reason_of_a_pod_is_written_once_in_six_minutes(recording: Recordin
     assert recording.names == ["a.id1", "a.id2", "a.id3"]
 
 
-def test_shortens_a_long_pod_name(recording: Recording) -> None:
+def test_shortens_a_long_pod_name_in_the_name_of_the_event(recording: Recording) -> None:
     recording.record(of_pod("a" * 246 + "-.-" + "a" * 4))
     [name] = recording.names
     assert name == "a" * 246 + ".id1"
@@ -206,7 +206,7 @@ def test_pauses_and_warns_once_if_the_api_server_refuses(recording: Recording) -
 
 
 class SlowPodEvents(RecordingPodEvents):
-    """Answers when it is let."""
+    """Responds once `let` is set."""
 
     def __init__(self) -> None:
         super().__init__()

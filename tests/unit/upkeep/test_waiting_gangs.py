@@ -1,4 +1,4 @@
-"""Events on the members of gangs that wait: when, how often, and for whom."""
+"""Events on members of waiting gangs: when, how often, and on which members."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOLD = {
 
 
 class World:
-    """What is published, and who looks at it."""
+    """The published objects, and the WaitingGangs that they are passed to."""
 
     def __init__(self) -> None:
         self.clock = HandDrivenClock(1000.0)

@@ -1,4 +1,4 @@
-"""When the scheduler's queue is woken after a publication, and when it is let alone (facts 41 to 43)."""
+"""When the scheduler's queue is woken after a publication, and when it is not (facts 41 to 43)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.upkeep.published_pods import pod, pod_change
 
 REGISTERED = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE}
-"""By the plugins of the waiting pods of these tests."""
+"""The events that the plugins of the waiting pods register in these tests."""
 
 
 def node_change(name: str = "n1") -> Change:
@@ -33,7 +33,7 @@ def node_change(name: str = "n1") -> Change:
 
 
 def waiting(obj: Object) -> WaitingPod | None:
-    """Members of a gang also wait for other members."""
+    """Return the events that a rejected pod waits for. Members of a gang also wait for other members."""
     if not rejected_by_berth(obj):
         return None
     metadata = obj["metadata"]
@@ -42,7 +42,7 @@ def waiting(obj: Object) -> WaitingPod | None:
 
 
 class Scene:
-    """A leader that published these objects when it began, and woke the waiting pods; ten seconds ago."""
+    """A leader that published these objects when it began and last woke the waiting pods ten seconds ago."""
 
     def __init__(self, *there_is: Change, readable_after: float = 0.0) -> None:
         self.clock = EnvironmentClock()
@@ -64,8 +64,8 @@ class Scene:
         complete: bool = True,
         listed_at: float = 0.0,
     ) -> None:
-        """After so many seconds. pods_until: the published pods are those of so many seconds ago. listed_at: when they
-        were listed, and not watched."""
+        """Publish after so many seconds. pods_until: how many seconds old the published pods are. listed_at: when they
+        were last listed."""
         self.clock.advance(after)
         for resource, key, obj in changes:
             if obj is None:
@@ -190,7 +190,7 @@ class TestLateRejection:
         assert scene.queue.woken == [("default/waiting",)]
 
     def test_pod_is_woken_if_the_watch_of_pods_lags_behind(self) -> None:
-        """The change of the node came before the pod, which existed."""
+        """The pod existed when the node changed, but was published later."""
         scene = Scene(node_change())
         scene.publish(pods_until=0.0)
         scene.publish(node_change(), after=30.0, pods_until=30.0)
@@ -261,7 +261,7 @@ def test_new_leader_wakes_once_for_the_predecessors_last_publication() -> None:
 
 
 def test_new_leader_wakes_pods_for_changes_that_it_publishes_later() -> None:
-    """`objects` has them in the first publication already."""
+    """`objects` contains these changes already in the first publication."""
     scene = Scene()
     scene.wake_up = WakeUp(scene.queue, waiting, scene.clock, scene.warnings.append)
     scene.objects["pods", "default/waiting"] = pod(rejected=True)
@@ -288,7 +288,7 @@ def test_released_reservation_wakes_every_waiting_pod_without_a_publication() ->
 
 
 def busy_minutes(scene: Scene, minutes: int, *changes: Change) -> int:
-    """Change the cluster once a second. Returns the number of wake-ups."""
+    """Change the cluster once a second. Return the number of wake-ups."""
     before = len(scene.queue.woken)
     for _ in range(minutes * 60):
         scene.publish(node_change(), *changes, after=1.0)
@@ -335,7 +335,7 @@ def test_new_pod_is_woken_at_once_although_another_stays_unschedulable() -> None
     assert scene.queue.woken[before:] == [("default/new", "default/waiting")]
 
 
-def test_wake_ups_of_other_pods_do_not_count_against_a_pod() -> None:
+def test_wake_ups_of_other_pods_do_not_count_against_the_limit_of_a_pod() -> None:
     scene = Scene(node_change(), WAITING, MEMBER)
     for number in range(2 * BURST):
         scene.publish(pod_change(f"train-{number + 1}", pod(gang=True)), after=MEMBER_REFILL_SECONDS)

@@ -9,7 +9,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import ReconcilerHarness
 
 @pytest.fixture
 def harness() -> ReconcilerHarness:
-    """A node with 8 slots and its ledger."""
+    """Return a harness with a node of 8 slots and its ledger."""
     harness = ReconcilerHarness()
     harness.node(8)
     harness.publish()

@@ -12,12 +12,12 @@ EXPIRY = 30.0
 
 
 def by_device(units: int = 8) -> ReconcilerHarness:
-    """A node with two devices of so many slots each, and its ledger."""
+    """Return a harness with a node that has two devices of so many slots each, and its ledger."""
     return with_ledger(ReconcilerHarness(counting=BY_DEVICE), units)
 
 
 def by_annotation(units: int = 8) -> ReconcilerHarness:
-    """A node with so many slots, which pods request by an annotation."""
+    """Return a harness with a node of so many slots, which pods request by an annotation, and its ledger."""
     return with_ledger(ReconcilerHarness(counting=BY_ANNOTATION), units)
 
 
@@ -30,7 +30,7 @@ def with_ledger(harness: ReconcilerHarness, units: int) -> ReconcilerHarness:
 
 
 def bound(harness: ReconcilerHarness, leader: Reconciler, name: str, units: int, pool: str = SLOT) -> PodKey:
-    """A pod that Berth reserved for and bound."""
+    """Reserve for a new pod, bind it and publish it."""
     key = reserved(harness, name, units, {pool: units})
     harness.cluster.place(name, NODE)
     if pool != SLOT:
@@ -42,7 +42,7 @@ def bound(harness: ReconcilerHarness, leader: Reconciler, name: str, units: int,
 
 
 def reserved(harness: ReconcilerHarness, name: str, units: int, shares: dict[str, int]) -> PodKey:
-    """A pod that Berth reserved for."""
+    """Reserve for a new pod."""
     key = harness.cluster.create_pod(name, units)
     harness.reserve_shares(key, shares)
     return key

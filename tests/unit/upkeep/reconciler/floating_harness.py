@@ -27,7 +27,7 @@ BOUND, RESERVED = EntryState.BOUND, EntryState.RESERVED
 EXPIRY = 30.0
 OTHER = "node-b"
 EARLY = "a-node"
-"""Its ledger is reconciled before those of floating pools, which are in the order of their names."""
+"""A node whose ledger is reconciled before the ledgers of floating pools: the order is by name."""
 
 SLOTS, SEATS = cluster_pool(SLOT), cluster_pool(SEAT)
 IN_A, IN_B = label_pool(SLOT, ZONE, "a"), label_pool(SLOT, ZONE, "b")
@@ -49,8 +49,8 @@ def kinds(*names: str) -> list[object]:
 
 
 class CheckedTable(InMemoryLedgerTable):
-    """Checks that no open reservation is deleted before the reserved entries of its attempt. A rebuild finds those of
-    the ledgers that it replaces."""
+    """Checks that no open reservation is deleted before the reserved entries of its attempt, except entries in ledgers
+    that are being rebuilt: the rebuild replaces these ledgers."""
 
     def delete_open(self, uid: str, node: str, attempt: str) -> None:
         key = uid, node, attempt
@@ -72,7 +72,7 @@ def harness_of(counting: Counting, *nodes: str, units: int = 8) -> tuple[Reconci
 
 
 def led(harness: ReconcilerHarness, seconds: float = 1.0) -> Reconciler:
-    """Return a new leader that knows all that is published, after so many seconds."""
+    """Return a new leader that knows all published objects, after it has worked for so many seconds."""
     harness.publish()
     leader = harness.lead()
     harness.run(leader, seconds)
@@ -85,7 +85,7 @@ def publish(harness: ReconcilerHarness, leader: Reconciler, seconds: float = 3.0
 
 
 def bind(harness: ReconcilerHarness, leader: Reconciler, name: str, node: str = NODE, units: int = 2) -> PodKey:
-    """Berth binds a new pod, which is published."""
+    """Bind a new pod as Berth does, and publish it."""
     key = harness.cluster.create_pod(name, units)
     harness.reserve(key, units, node)
     harness.cluster.place(name, node)
@@ -100,7 +100,7 @@ def owners(harness: ReconcilerHarness) -> list[str]:
 
 
 def zones(**by_node: str) -> tuple[ReconcilerHarness, Reconciler]:
-    """Return nodes in these zones, by their last letter, and one without a zone."""
+    """Return nodes in these zones, by the last letter of the node's name, one node without a zone, and a leader."""
     harness = ReconcilerHarness(counting=SLOTS_OF_ZONES, table=CheckedTable())
     for letter, zone in by_node.items():
         harness.node(8, f"node-{letter}")

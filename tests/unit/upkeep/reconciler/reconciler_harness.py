@@ -29,7 +29,7 @@ MAX_STEPS = 10_000
 
 
 class ReconcilerHarness:
-    """Steps in the watcher's words. One after the other may lead; each begins with what is published."""
+    """A reconciler's cluster, table and clock. Several leaders may lead in turn; each knows the published objects."""
 
     def __init__(self, *, ready: bool = True, table: LedgerTable | None = None, counting: Counting = COUNTING) -> None:
         self.clock = HandDrivenClock()
@@ -53,7 +53,7 @@ class ReconcilerHarness:
         expiry_check: Callable[[], Callable[[OpenReservation], bool]] | None = None,
         seconds: float | None = None,
     ) -> Reconciler:
-        """A new leader, of the next epoch or of this one, that knows what is published by now. seconds: it has worked
+        """Return a new leader, of the next or of this epoch, that knows all published objects. seconds: it has worked
         for so long."""
         self._epoch = self._epoch + 1 if epoch is None else epoch
         reconciler = Reconciler(
@@ -94,11 +94,11 @@ class ReconcilerHarness:
         raise AssertionError("there is always something to do at once")
 
     def node(self, units: int = 8, name: str = NODE) -> None:
-        """A node with so many slots, and its ledger."""
+        """Add a node with so many slots, or change its number of slots."""
         self.cluster.nodes[name] = units
 
     def place(self, name: str, units: int = 1, node: str = NODE, namespace: str = NAMESPACE) -> PodKey:
-        """Another component binds a new pod."""
+        """Bind a new pod as another component does."""
         key = self.cluster.create_pod(name, units, namespace)
         self.cluster.place(name, node)
         return key
@@ -121,14 +121,14 @@ class ReconcilerHarness:
         return entry
 
     def ledger(self, owner: str = NODE) -> NodeLedger:
-        """As it is now; and it adds up."""
+        """Return the current ledger after a check of its invariant."""
         found = self.table.node(owner)
         assert found is not None
         check(found)
         return found
 
     def states(self, owner: str = NODE) -> dict[str, EntryState]:
-        """By the pod's name."""
+        """Return the states of the entries by the pod's name."""
         return {entry.pod.name: entry.state for entry in self.ledger(owner).entries.values()}
 
     def happened(self) -> list[ReservationEventType]:
@@ -144,7 +144,7 @@ class ReconcilerHarness:
 
 
 class ForwardingPods(ReservedPods):
-    """The pods of a cluster; a test overrides what differs."""
+    """The pods of a cluster; tests override the methods that must differ."""
 
     def __init__(self, pods: ReservedPods) -> None:
         self._pods = pods
@@ -160,7 +160,7 @@ class ForwardingPods(ReservedPods):
 
 
 def check(ledger: NodeLedger) -> None:
-    """The invariant of a ledger."""
+    """Check the invariant of a ledger."""
     if ledger.avail is None:
         return
     for pool in {

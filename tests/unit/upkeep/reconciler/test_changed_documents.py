@@ -1,4 +1,4 @@
-"""A document that changes how a resource is counted while pods hold it: nothing is given away twice."""
+"""A document that changes how a resource is counted while pods hold it: no amount is allocated twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.fakes.counted_cluster import NAMESPACE, PERCENT, REQUEST, SEAT, SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 UNITS = 20
-"""Slots without devices. With devices there are two of so many slots."""
+"""Slots of a node without devices. With devices, each of two devices has so many slots."""
 EXPIRY = 40.0
 
 DEVICES = {"sizes": {"nodeLabel": "sizes"}}
@@ -52,7 +52,7 @@ def counting_of(document: str) -> Counting:
 
 
 class Documents:
-    """A node, and pods of 5 that are bound by one document after another."""
+    """A node, and pods that each request 5 slots and are bound under one document after another."""
 
     def __init__(self) -> None:
         self.harness = ReconcilerHarness()
@@ -66,7 +66,7 @@ class Documents:
         self.harness.run(self.leader, 1)
 
     def reserve(self, name: str) -> bool:
-        """What bind does before its Binding: False if the ledger does not have the room."""
+        """Run the steps of a bind before its Binding. Return False if nothing was reserved."""
         key = self.harness.cluster.create_pod(name, 5)
         self.harness.publish(self.leader)
         pod = read_pod(self.harness.cluster.pods[name].content())
@@ -87,14 +87,14 @@ class Documents:
         return True
 
     def bind(self, name: str) -> None:
-        """Bind what is reserved; the API server refuses the Binding if the watcher has expired the reservation."""
+        """Bind a reserved pod; the API server refuses the Binding if the watcher has expired the reservation."""
         pod = self.harness.cluster.pods[name]
         if any(pod.key.uid in ledger.entries for ledger in self.harness.table.nodes()):
             pod.annotations |= self.annotations[name]
             self.harness.cluster.place(name, NODE)
 
     def run_pod(self, name: str) -> None:
-        """Bind a pod by the document, or beside it if it does not count what the pod requests."""
+        """Bind a pod with a reservation, or without a reservation if the pod cannot reserve under the document."""
         if self.reserve(name):
             self.bind(name)
         else:
@@ -137,8 +137,8 @@ class Documents:
         return 0 if found is None else sum(found.capacity.values())
 
     def assert_counted(self, before: int) -> None:
-        """Assert that every owner counts all running pods, and no more than its capacity. before: the amount of pods
-        that may exceed it."""
+        """Assert that every owner counts all running pods, and no more than its capacity. before: the amount of earlier
+        pods, which may exceed the capacity."""
         for owner in self.owners:
             found = self.harness.table.node(owner)
             assert self.demanded <= max(self.capacity(owner), before), found

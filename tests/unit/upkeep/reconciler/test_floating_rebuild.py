@@ -30,7 +30,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, 
 
 
 def lose_entries(harness: ReconcilerHarness, owner: str) -> None:
-    """The item can no longer be read, and is being rebuilt."""
+    """Replace the ledger with a ledger without entries that is being rebuilt."""
     table = harness.table
     assert isinstance(table, InMemoryLedgerTable)
     table._nodes[owner] = NodeLedger(owner, avail=None, epoch=table._nodes[owner].epoch)
@@ -60,7 +60,7 @@ class TestRebuild:
     @pytest.mark.parametrize("rebuilt", [(SEATS,), (NODE,), (NODE, SEATS), ()], ids=str)
     @pytest.mark.parametrize("is_bound", [True, False])
     def test_completes_a_bind_that_was_under_way(self, rebuilt: tuple[str, ...], is_bound: bool) -> None:
-        """Rebuilds these ledgers, or all of them."""
+        """rebuilt: the ledgers to rebuild; all of them if it is empty."""
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS, NODE)
         bind(harness, leader, "runs", NODE, 1)
         reserved(harness, leader, "a", 2)

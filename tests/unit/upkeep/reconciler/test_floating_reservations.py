@@ -39,7 +39,7 @@ from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, 
 
 class TestExpiry:
     @pytest.mark.parametrize("counting", kinds("seats", "limit", "slots"))
-    def test_releases_every_owner_after_the_pod_was_touched(self, counting: Counting) -> None:
+    def test_releases_the_entry_of_every_owner_after_the_pod_was_touched(self, counting: Counting) -> None:
         harness, leader = harness_of(counting)
         reserved(harness, leader)
         before = {ledger.owner: ledger.capacity for ledger in harness.table.nodes()}
@@ -94,7 +94,7 @@ class TestExpiry:
 
     @pytest.mark.parametrize("nodes", [(NODE,), (OTHER, NODE)], ids=["another scheduler", "an earlier attempt"])
     def test_keeps_the_entry_of_the_cluster_if_the_pod_is_bound_to_another_node(self, nodes: tuple[str, ...]) -> None:
-        """The pod uses the cluster's seats there. The last attempt took over the entry. nodes: of the attempts."""
+        """The pod uses the cluster's seats there, too. nodes: of the attempts; the last attempt took over the entry."""
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS)
         key = harness.cluster.create_pod("a", 2)
         publish(harness, leader)
@@ -175,7 +175,7 @@ def assert_all_hold(harness: ReconcilerHarness, name: str) -> None:
 
 
 def assert_all_free(harness: ReconcilerHarness) -> None:
-    """Assert that no pod has anything in any ledger."""
+    """Assert that every ledger is empty and that its whole capacity is available."""
     ledgers = harness.table.nodes()
     assert {each.owner: each.avail for each in ledgers} == {each.owner: each.capacity for each in ledgers}
     assert {each.owner: dict(each.entries) for each in ledgers} == {each.owner: {} for each in ledgers}

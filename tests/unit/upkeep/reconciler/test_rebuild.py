@@ -1,4 +1,4 @@
-"""Rebuilding ledgers: the order of the steps, and what is entered."""
+"""Rebuilding ledgers: the order of the steps, and the entries of the rebuilt ledgers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_rebuilds_new_table_from_pods_after_binds_in_progress_have_ended() -> No
 
 @pytest.fixture
 def memory() -> ReconcilerHarness:
-    """A ledger that ends with its process, and has just begun."""
+    """Return a harness with a new in-memory ledger, which is lost with its process."""
     harness = ReconcilerHarness(ready=False)
     harness.node(8)
     harness.publish()
@@ -54,7 +54,7 @@ def memory() -> ReconcilerHarness:
 
 
 def _request(harness: ReconcilerHarness) -> None:
-    """The holder of the Lease requests a rebuild."""
+    """Request a rebuild as the holder of the Lease does."""
     asked = Marker(MarkerState.REBUILDING, 0, 0, "asked")
     assert harness.table.put_marker(asked, harness.table.marker())
 
@@ -185,7 +185,7 @@ def test_does_not_change_reservations_while_their_node_is_rebuilt(harness: Recon
 
 
 def test_rebuilds_ledger_of_a_node_that_appears_during_the_rebuild(harness: ReconcilerHarness) -> None:
-    """While the table is not ready, no ledger is created: a new node's name may be an old node's."""
+    """While the table is not ready, no ledger is created: a new node may have the name of an old node."""
     leader = harness.lead(seconds=1)
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
     harness.run(leader, 3)
@@ -202,7 +202,7 @@ def test_rebuilds_ledger_of_a_node_that_appears_during_the_rebuild(harness: Reco
 
 def test_reconciles_a_rebuilt_node_while_another_is_still_being_rebuilt(harness: ReconcilerHarness) -> None:
     class NotAnswering(ForwardingPods):
-        """About one pod."""
+        """Does not answer about the pod `late`."""
 
         def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
             return Unanswered("no answer") if pod.name == "late" else super().find(pod)
@@ -242,7 +242,7 @@ def test_rebuild_reports_owed_amounts_and_completion(harness: ReconcilerHarness)
     assert found.count(ReservationEventType.READY) == 1
 
 
-def test_rebuild_requested_again_meanwhile_is_not_ready_after_the_first() -> None:
+def test_ledger_is_not_ready_until_a_rebuild_requested_meanwhile_has_ended() -> None:
     class AskedAgain(InMemoryLedgerTable):
         is_asked = False
 

@@ -47,7 +47,7 @@ def test_reads_expirable_gang_reservations_once_per_step(harness: ReconcilerHarn
 
     harness.run(leader, EXPIRY - 1)
     assert looks == 0
-    # It looks every 2 s, and has three reservations.
+    # The leader checks every 2 s, once for all three reservations.
     harness.run(leader, 7)
     assert looks == 4
 
@@ -122,7 +122,7 @@ def test_steps_down_and_records_the_later_epoch_if_the_head_was_lost(harness: Re
     harness.publish()
     harness.happened()
 
-    restarted = harness.lead(epoch=0)  # what a head item that was made again begins with
+    restarted = harness.lead(epoch=0)  # the first epoch of a recreated head item
     harness.run(restarted, 1)
     assert restarted.is_deposed
     assert harness.happened() == [ReservationEventType.OUTRANKED]
@@ -153,11 +153,11 @@ def test_reports_that_the_later_epoch_could_not_be_recorded(harness: ReconcilerH
     assert harness.happened() == [ReservationEventType.OUTRANKED, ReservationEventType.TABLE_UNAVAILABLE]
 
 
-def test_records_the_epoch_of_an_item_if_it_is_higher_than_the_markers(harness: ReconcilerHarness) -> None:
+def test_records_the_epoch_of_a_ledger_if_it_is_later_than_the_epoch_of_the_marker(harness: ReconcilerHarness) -> None:
     harness.run(harness.lead(epoch=40), 1)
     marker = harness.table.marker()
     assert marker is not None
-    # As a release left it that did not register: its marker is older than the nodes' items.
+    # As left by a release that did not register leaders: the marker is older than the nodes' items.
     harness.table.put_marker(replace(marker, epoch=3, nonce="old"), marker)
 
     restarted = harness.lead(epoch=4)
@@ -251,7 +251,7 @@ def test_postpones_expiry_and_reports_why_if_the_pod_is_bound_but_not_published(
 
 
 class _Counting(InMemoryLedgerTable):
-    """Counts what is done to node items by who leads last."""
+    """Counts the reads and the successful writes of node items."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -268,7 +268,7 @@ class _Counting(InMemoryLedgerTable):
 
 
 class _Failing(InMemoryLedgerTable):
-    """Another table's content; `fails`: every read of a node does."""
+    """Shares the content of another table. `fails`: whether every read and write of a node fails."""
 
     def __init__(self, table: InMemoryLedgerTable) -> None:
         self.__dict__ |= table.__dict__

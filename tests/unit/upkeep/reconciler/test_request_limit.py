@@ -94,7 +94,7 @@ def test_reports_oversized_pod_again_only_after_a_change_of_amount_or_leader() -
 
 
 def forged(harness: ReconcilerHarness, leader: Reconciler, units: int) -> PodKey:
-    """A pod whose creator set spec.nodeName."""
+    """Publish a pod whose creator set spec.nodeName."""
     key = harness.place("forged", units)
     harness.publish(leader, seconds=1)
     return key
@@ -191,7 +191,7 @@ def test_keeps_the_counted_amount_if_the_annotation_becomes_unreadable(attempt: 
     assert diverged == [f"diverged on node-a: ml/hidden: {SEAT} 6, {SECOND} 6: the pod now claims {SECOND} 6"]
 
 
-def test_reports_again_if_a_pod_with_the_same_name_appears_later() -> None:
+def test_reports_an_uncharged_pod_again_after_it_is_recreated() -> None:
     harness = with_ledger(ReconcilerHarness(counting=BY_ANNOTATION), 8)
     leader = harness.lead()
     placed(harness, leader, "three")
@@ -205,7 +205,7 @@ def test_reports_again_if_a_pod_with_the_same_name_appears_later() -> None:
 
 
 def placed(harness: ReconcilerHarness, leader: Reconciler, value: str) -> PodKey:
-    """A pod whose creator set spec.nodeName, with this annotation in place of an amount."""
+    """Publish a pod whose creator set spec.nodeName, with this annotation in place of an amount."""
     key = harness.cluster.create_pod("hidden", 6)
     harness.cluster.annotate("hidden", REQUEST, value)
     place(harness, leader)
@@ -213,7 +213,7 @@ def placed(harness: ReconcilerHarness, leader: Reconciler, value: str) -> PodKey
 
 
 def place(harness: ReconcilerHarness, leader: Reconciler) -> None:
-    """On its second device."""
+    """Place the pod on the second device and publish it."""
     harness.cluster.annotate("hidden", DEVICE, "1")
     harness.cluster.place("hidden", NODE)
     harness.publish(leader, seconds=1)

@@ -116,7 +116,7 @@ def test_rebuild_keeps_bound_entries_that_still_exist() -> None:
 
 
 class _Counted(ForwardingPods):
-    """found: the pods that were read."""
+    """Records the pods that were read in `found`."""
 
     def __init__(self, pods: ReservedPods) -> None:
         super().__init__(pods)
