@@ -45,7 +45,7 @@ def stubbed() -> Iterator[tuple[DynamoDBClient, Stubber]]:
 
 
 def holds_item(stub: Stubber, operation: str) -> None:
-    """A transaction does, while this request is made."""
+    """Let a transaction hold the item while this request is made."""
     stub.add_client_error(operation, "TransactionConflictException", "Transaction is ongoing for the item")
 
 
@@ -110,7 +110,7 @@ LEDGER_WRITES: list[tuple[str, str, Callable[[DynamoDBLedgerTable], object]]] = 
 def test_watcher_retries_its_write_later_while_a_transaction_holds_the_item(
     operation: str, write: Callable[[DynamoDBLedgerTable], object]
 ) -> None:
-    """As after any refusal of the table. An answer with a ledger would mean that another watcher was there."""
+    """As after any table error. A response with a ledger would mean that another watcher had written."""
     with stubbed() as (client, stub):
         holds_item(stub, operation)
         with pytest.raises(ItemHeld, match="ledger table ledger: a transaction holds the item"):

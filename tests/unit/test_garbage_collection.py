@@ -1,4 +1,4 @@
-"""Garbage collection while many objects are made that all stay."""
+"""Garbage collection while many long-lived objects are created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from berth.garbage_collection import collection_paused, start_without_collection
 
 @pytest.fixture(autouse=True)
 def collector() -> Iterator[None]:
-    """As it was, with nothing frozen by these tests."""
+    """Enable the collector after each test, and unfreeze the objects that the test froze."""
     frozen = gc.get_freeze_count()
     yield
     gc.enable()

@@ -1,4 +1,4 @@
-"""A report is public: it names no account and no endpoint, and says where a run failed."""
+"""Redaction of public reports: accounts, endpoints and private values are replaced, other text stays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_report_hides_private_values() -> None:
     )
 
 
-def test_report_hides_a_short_value_as_a_whole_word() -> None:
+def test_report_hides_a_short_value_only_as_a_whole_word() -> None:
     assert redacted("a device of dev, arn:cluster/dev", {"dev": "EksCluster"}) == (
         "a device of EksCluster, arn:cluster/EksCluster"
     )

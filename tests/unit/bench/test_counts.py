@@ -1,4 +1,4 @@
-"""A change that makes a call do more is seen before a clock shows it."""
+"""Operation counts detect a change that makes a call do more work before timings show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an alarm is evaluated, by the tables of CloudWatch's documentation, and what that means for the template's.
+"""Alarms of the template, evaluated according to the tables of CloudWatch's documentation.
 
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html
 """
@@ -17,7 +17,7 @@ NAMES = {"AWS::StackName": "berth", "Api": "api"}
 
 
 def test_watcher_alarm_is_on_after_three_minutes_without_publication() -> None:
-    """Without FILL it would be on after five, when the data is older than maxStaleness."""
+    """Without FILL it would be on after five minutes, when the data is older than maxStaleness."""
     metrics = Metrics()
     for minute in range(10):
         metrics.add("Berth", "PublishedAge", {"stack": "berth"}, minute * MINUTE + 7, [1.0])
@@ -26,7 +26,7 @@ def test_watcher_alarm_is_on_after_three_minutes_without_publication() -> None:
 
 
 def test_metrics_of_a_log_line_count_in_the_minute_of_its_timestamp() -> None:
-    """Three of five: the alarm stays on while the three values are among the last seven minutes."""
+    """Three of five minutes: the alarm stays on while the three values are among the last seven minutes."""
     group = {"Namespace": "Berth", "Dimensions": [["stack"]], "Metrics": [{"Name": "Failures", "Unit": "Count"}]}
     metrics = Metrics()
     for minute in range(3):

@@ -1,4 +1,4 @@
-"""docs/reference/cost.md adds up, keeps to its targets, and has the template's memory and alarms."""
+"""The costs in docs/reference/cost.md add up, meet their targets, and match the template's memory and alarms."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.deployment.template import of_type, read_template
 HOURS_A_MONTH = 730
 SECONDS_A_MONTH = HOURS_A_MONTH * 3600
 TARGETS = {"An idle cluster, for a month": 15.0, "A million decisions": 10.0}
-"""Dollars: at most so much for 500 nodes with the continuous watcher, and for a million decisions on 1,000 nodes."""
+"""Maximum dollars: for 500 nodes with the continuous watcher, and for a million decisions on 1,000 nodes."""
 
 PAGE = (PROJECT / "docs/reference/cost.md").read_text()
 PRICES = {name: float(price) for name, price in re.findall(r"^\| ([\w -]+) \| ([\d.]+) \| <", PAGE, re.M)}
 
 
 def rows(heading: str) -> dict[str, tuple[float, str, float]]:
-    """Quantity, price and dollars of each line of the table with the details."""
+    """Return quantity, price and dollars of each line of the table with the details."""
     section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     found = re.findall(r"^\| (.+?) \| ([\d,.]+) \| ([A-Za-z][\w -]+) \| ([\d.]+) \|$", section, re.M)
     return {what: (float(quantity.replace(",", "")), price, float(dollars)) for what, quantity, price, dollars in found}

@@ -40,7 +40,7 @@ def documented(program: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def is_known(words: list[str]) -> bool:
-    """Whether there is this berth command, with all of these options."""
+    """Return whether this berth command exists and has all of these options."""
     command: click.Command = main
     for word in words:
         if not isinstance(command, click.Group):
