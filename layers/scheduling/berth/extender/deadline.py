@@ -2,7 +2,7 @@
 
 A client's timeouts are fixed when it is created, and limit a wait for bytes, not a whole request. So a read runs in a
 thread. A late read continues in the thread, ends by its client's timeouts, and may still fill an in-memory cache. A
-store in the same process is never late, so its reads do not pay for a thread.
+store in the same process is never late, so its reads do not need a thread.
 """
 
 from __future__ import annotations
