@@ -1,6 +1,6 @@
 """Settings of a function from its environment variables: names of resources. BerthConfiguration defines the behavior.
 
-Read once, when the environment starts. An error names the variable.
+They are read once, when the environment starts. An error names the variable.
 """
 
 from __future__ import annotations
