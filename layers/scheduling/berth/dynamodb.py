@@ -147,7 +147,7 @@ class TableAdapter:
             return self._client.get_item(TableName=self._table, Key=key, ConsistentRead=is_consistent).get("Item")
 
     def _items(self, operation: Literal["query", "scan"], **request: Any) -> Iterator[Item]:
-        """Yield the items of all pages, by consistent reads."""
+        """Yield the items of all pages, with consistent reads."""
         request |= {"TableName": self._table, "ConsistentRead": True}
         with self._errors.errors():
             for page in self._client.get_paginator(operation).paginate(**request):

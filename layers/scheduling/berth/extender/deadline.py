@@ -44,7 +44,7 @@ NO_DEADLINE = Deadline(math.inf, lambda: 0.0)
 """A deadline that never passes, for calls without a waiting caller such as a warm-up event."""
 
 PASSED = Deadline(0.0, lambda: 0.0)
-"""A deadline that has passed, so that tables are not read any more."""
+"""A deadline that has passed, so that tables are no longer read."""
 
 
 MAX_THREADS = 64

@@ -94,11 +94,11 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def read(self, first: int) -> Sequence[Announcement]:
-        """Return the announcements from this position on in order, by one consistent query with all its pages."""
+        """Return the announcements from this position on in order, with one consistent query and all its pages."""
 
     @abstractmethod
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Return these announcements and the binds that have begun, of any age, by the same query."""
+        """Return these announcements and the binds that have begun, of any age, with the same query."""
 
     @abstractmethod
     def begin(self, bind: BegunBind) -> None:

@@ -1,5 +1,4 @@
-"""The watcher's part of gangs: it ends rounds that calls did not finish, and deletes items that are not needed any
-more.
+"""The watcher's part of gangs: it ends rounds that calls did not finish, and deletes items that are obsolete.
 
 Members that are retried finish most rounds themselves. GangWatch ends the rounds of members that are never retried.
 

@@ -68,8 +68,8 @@ class PodEventWriter(ABC):
 
     @abstractmethod
     def write(self, event: PodEvent, name: str, at: float) -> str:
-        """Create an Event of this name by one request of at most 2 s. Return the cause if the API server rejected it or
-        did not answer; empty if it accepted it, or the namespace is being deleted. at: seconds since the epoch."""
+        """Create an Event of this name with one request of at most 2 s. Return the cause if the API server rejected it
+        or did not answer; empty if it accepted it, or the namespace is being deleted. at: seconds since the epoch."""
 
 
 class NoPodEvents(PodEventWriter):

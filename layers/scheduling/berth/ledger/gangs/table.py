@@ -74,7 +74,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def gangs(self) -> Sequence[GangItem]:
-        """Return all gangs in the order of their keys, by one consistent query with all its pages."""
+        """Return all gangs in the order of their keys, with one consistent query and all its pages."""
 
     @abstractmethod
     def gang(self, key: GangKey) -> GangItem | None:

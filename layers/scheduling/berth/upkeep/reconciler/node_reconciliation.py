@@ -33,7 +33,7 @@ PodAmounts = Mapping[str, Shares]
 
 
 class StaleEpoch(Exception):
-    """A watcher of a later epoch has written: this watcher must not write any more, and resigns. later: that epoch, of
+    """A watcher of a later epoch has written: this watcher must no longer write, and resigns. later: that epoch, of
     a successor or of an earlier leadership whose head item was lost."""
 
     def __init__(self, item: str, later: int) -> None:
