@@ -132,7 +132,7 @@ def ledger_table_errors(table: str) -> TableErrors:
 
 
 class TableAdapter:
-    """Base class of the adapters of a table; by default that is the ledger's table. Stateless; threads may share the
+    """Base class of the adapters of a table, by default of the ledger's table. Stateless; threads may share the
     client."""
 
     _errors_of = staticmethod(ledger_table_errors)
@@ -147,7 +147,7 @@ class TableAdapter:
             return self._client.get_item(TableName=self._table, Key=key, ConsistentRead=is_consistent).get("Item")
 
     def _items(self, operation: Literal["query", "scan"], **request: Any) -> Iterator[Item]:
-        """Yield the items of all pages, by consistent reads."""
+        """Yield the items of all pages, with consistent reads."""
         request |= {"TableName": self._table, "ConsistentRead": True}
         with self._errors.errors():
             for page in self._client.get_paginator(operation).paginate(**request):
@@ -191,8 +191,8 @@ class Assignments:
         )
 
     def action(self, table: str, key: Attributes) -> dict[str, dict[str, Any]]:
-        """Return the update of the item as an action of a transaction. In a transaction it needs the same permissions
-        as alone, even if IAM compares all keys of the transaction with the statement of each action."""
+        """Return the update of the item as an action of a transaction. It needs the same permissions as outside of a
+        transaction, even if IAM checks each action against the keys of all actions in the transaction."""
         return {
             "Update": {
                 "TableName": table,

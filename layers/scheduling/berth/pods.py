@@ -81,7 +81,7 @@ class PodBinder(ABC):
 
     @abstractmethod
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        """GET the pod by a consistent read: bind needs the spec, which its request does not contain."""
+        """GET the pod with a consistent read: bind needs the spec, which its request does not contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,11 @@ class ReservedPods(ABC):
 
     @abstractmethod
     def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
-        """GET the pod of this name by a consistent read."""
+        """GET the pod of this name with a consistent read."""
 
     @abstractmethod
     def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | Unanswered:
-        """Return the wanted pods that have not ended, by a consistent list of all pods of the cluster."""
+        """Return the wanted pods that have not ended, from a consistent list of all pods of the cluster."""
 
     @abstractmethod
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | Unanswered:

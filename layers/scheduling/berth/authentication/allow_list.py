@@ -3,8 +3,7 @@
     3f0c…e1 until 2027-11-24T00:00:00Z       # scheduler
     77a1…09 replaced 2026-12-01T00:00:00Z    # scheduler, before its last rotation
 
-A line loses its effect after its time: `until` is the end of the certificate, `replaced` the end of a rotation's
-overlap.
+A line has no effect after its time: `until` is the certificate's expiry, `replaced` the end of a rotation's overlap.
 
 Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line is counted and otherwise
 ignored. This module does not do I/O.
@@ -53,8 +52,8 @@ class AllowList:
     replaced: frozenset[int] = frozenset()
 
     def first_end(self) -> float | None:
-        """Return the earliest end of a certificate that is not replaced, in seconds since the epoch; None if no line
-        has an end."""
+        """Return the earliest expiry of the certificates that are not replaced, in seconds since the epoch; None if
+        none of them expires."""
         ends = [end for serial, end in self.until.items() if end is not None and serial not in self.replaced]
         return min(ends, default=None)
 
@@ -123,7 +122,7 @@ _DECIMAL = re.compile(r"[0-9]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """The caller's certificate. Times are seconds since the epoch. serials: all numbers that the text may mean: AWS
+    """The caller's certificate. Times are seconds since the epoch. serials: all numbers that the text may mean. AWS
     documents hexadecimal digits with colons, but its examples are decimal. Serial numbers are random, so the wrong
     number is not another client's."""
 

@@ -37,7 +37,7 @@ RETRY_SECONDS = MAX_AGE_SECONDS
 
 class Authorizer(ABC, Generic[Presented, Stored]):
     """Allows or denies requests by the stored credentials, which it reads again when they are MAX_AGE_SECONDS old.
-    Their age is by the wall clock: the monotonic clock may stop while an environment is frozen. Thread-safe."""
+    The wall clock measures their age: the monotonic clock may stop while an environment is frozen. Thread-safe."""
 
     def __init__(self, store: CredentialStore[Stored], wall: Callable[[], float]) -> None:
         self._store = store
@@ -61,7 +61,7 @@ class Authorizer(ABC, Generic[Presented, Stored]):
             return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
         if not failure:
             return decision
-        if not decision.allowed:  # the store may have other credentials meanwhile
+        if not decision.allowed:  # the store may have other credentials by now
             return Decision(AuthorizerOutcome.UNAVAILABLE, failure)
         detail = "; ".join(filter(None, (decision.detail, f"by an earlier read: {failure}")))
         return replace(decision, detail=detail, is_fallback=True)

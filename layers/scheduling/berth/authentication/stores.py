@@ -35,8 +35,8 @@ class Wait(Protocol):
     """Limits the time that a request waits for a read of a store."""
 
     def __call__(self, read: Callable[[], T]) -> T:
-        """Call `read` and return its result. Raises CredentialStoreUnavailable if `read` does or takes too long; then
-        `read` may still be running."""
+        """Call `read` and return its result. Raises CredentialStoreUnavailable if `read` raises it or takes too long;
+        a slow `read` may still be running."""
         ...
 
 

@@ -1,6 +1,6 @@
-"""Announcements, by which concurrent binds keep the rules about other pods.
+"""Announcements of pods: with them, concurrent binds keep the rules about other pods.
 
-For each bind of a configuration with such rules:
+For each bind under a configuration with such rules:
 
 1. Read the log of announcements to its end at position n, then the node cache.
 2. Evaluate the pod on its node, with the pods of the cache and of the announcements that have not ended.
@@ -22,7 +22,7 @@ Assumptions:
 - the clocks behind the cache's `observed_at` and behind `until` differ by less than GRACE_SECONDS.
 
 Not guaranteed: that the evaluated state stays. A pod that ends, an announced pod that the API server refuses, or a
-changed label can make a rule false for pods that are there already, as with kube-scheduler.
+changed label can break a rule for pods that are already placed, as with kube-scheduler.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Announcements:
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announcement | BindResult | None:
         """Evaluate the pod once more, with all pods that were announced before it, and announce it. BindResult: a rule
         rejects the pod, or it could not be evaluated. None: bind the pod without an announcement, because the
-        configuration lets pods pass that cannot be evaluated, or only scores look at other pods.
+        configuration passes pods that cannot be evaluated, or only scores look at other pods.
         """
         pod, attempt = read_pod(found.content), self._new_id()
         result: Announcement | BindResult | None = DEADLINE_PASSED

@@ -24,7 +24,7 @@ Guarantees:
 - The call ends before its deadline. A repeated call for the same pod and node has the same effect as one call.
 
 Not guaranteed: after UNANSWERED the Binding may still be created. The reservation then stays in the ledger. The
-watcher confirms it when the pod is published on the node, or releases it when no Binding can succeed any more.
+watcher confirms it when the pod is published on the node, or releases it when a Binding can no longer succeed.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ class PreparedBind:
         # Only gangs need this import: a cold start without gangs skips it.
         from berth.bind.gang.member import GangMember
 
-        assert self._gangs is not None  # the gang was read with it
+        assert self._gangs is not None  # it returned the gang
         counting = NOTHING_COUNTED if self._counted is None else self._counted.counting
         member = GangMember(
             gang,

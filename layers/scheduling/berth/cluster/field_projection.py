@@ -5,9 +5,9 @@ resources, so only their identity and phase are kept. Annotations are kept if th
 name of a gang. Volumes are kept if they are images. The creationTimestamp of pending pods is kept if gangs are enabled.
 
 Reasons of a rejection by Berth: plugins define them as their constants `REASON` and `REASON_…`, custom plugins anywhere
-in their code; some do not depend on the plugins. The reasons of an in-tree plugin are included if the profile filters
-with it, because kube-scheduler uses the same texts. A false match costs a wake-up, at most one per second. A missed
-match leaves the pod pending for minutes.
+in their code; some reasons do not come from plugins. The reasons of an in-tree plugin are included if the profile
+filters with it, because kube-scheduler uses the same texts. A false match costs a wake-up, at most one per second. A
+missed match leaves the pod pending for minutes.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _TERMINATING = "NamespaceTerminating"
 
 
 class KubernetesPodEvents(PodEventWriter):
-    """Writes each event by one request."""
+    """Writes each event with one request."""
 
     def __init__(self, api: ApiServer, instance: str) -> None:
         """Prepare the writer. instance: the name of the reporter, at most 128 characters."""

@@ -26,7 +26,7 @@ from berth.scheduling.objects.pod_reading import PodReader
 
 
 class KubernetesBinder(PodBinder):
-    """Binds pods by one request per method. Returns Unanswered for a server error (5xx): the write may have
+    """Binds pods with one request per method. Returns Unanswered for a server error (5xx): the write may have
     happened."""
 
     def __init__(self, api: ApiServer) -> None:
@@ -95,7 +95,7 @@ PAGE_SIZE, PAGE_SECONDS = 500, 30.0
 
 
 class KubernetesReservedPods(ReservedPods):
-    """Reads and touches pods by one request per method, and one per page of a list."""
+    """Reads and touches pods with one request per method, and one per page of a list."""
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
         self._api = api

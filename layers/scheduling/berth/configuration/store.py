@@ -193,7 +193,7 @@ class ActiveConfiguration:
         plugins: Callable[[], str] = installed_version,
     ) -> ActiveConfiguration:
         """Build the policy. plugins: returns the plugins' version in this process. Raises ConfigurationInvalid for
-        every error, such as that of a plugin, so that the caller can try another document."""
+        every error, including errors of plugins, so that the caller can try another document."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
             version = plugins() if configuration.names_custom_plugins else ""

@@ -125,7 +125,7 @@ class DynamoDBDecisionTable(CacheTableAdapter):
     """The table of decisions. Stateless; the client may be shared between threads. Methods raise TableUnavailable."""
 
     def put(self, document: Mapping[str, object]) -> None:
-        """Store a record. It replaces a record of the same pod and microsecond."""
+        """Store a record. It replaces a record of the same pod and millisecond."""
         at = document["time"]
         assert isinstance(at, float)
         with self._errors.errors():

@@ -2,7 +2,7 @@
 
 A client's timeouts are fixed when it is created, and limit a wait for bytes, not a whole request. So a read runs in a
 thread. A late read continues in the thread, ends by its client's timeouts, and may still fill an in-memory cache. A
-store in the same process is never late, so its reads do not pay for a thread.
+store in the same process is never late, so its reads do not need a thread.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NO_DEADLINE = Deadline(math.inf, lambda: 0.0)
 """A deadline that never passes, for calls without a waiting caller such as a warm-up event."""
 
 PASSED = Deadline(0.0, lambda: 0.0)
-"""A deadline that has passed, so that tables are not read any more."""
+"""A deadline that has passed, so that tables are no longer read."""
 
 
 MAX_THREADS = 64

@@ -34,16 +34,16 @@ class BindOutcome(StrEnum):
     """Outcomes of bind. Only BOUND and ALREADY_BOUND leave the pod on the node.
 
     NOT_COVERED: the configuration's `bind` does not list the pod's namespace, or the deployment does not name its
-    scheduler. REJECTED: a filter that looks at other pods rejects the node, because of pods that were bound meanwhile.
-    NOT_JUDGED: such a filter was not evaluated: the cache is stale, the log of announcements is unavailable, or other
-    binds were faster at every try. TOO_LARGE: the pod cannot be announced, so it is not bound under such rules.
+    scheduler. REJECTED: a filter that looks at other pods rejects the node, because of pods bound after the call of
+    filter. NOT_JUDGED: such a filter was not evaluated: the cache is stale, the log of announcements is unavailable, or
+    other binds were faster at every try. TOO_LARGE: the pod cannot be announced, so it is not bound under such rules.
     INSUFFICIENT, NO_LEDGER and COUNTED_ELSEWHERE occur only for pods that request counted resources. INSUFFICIENT: the
-    node has too little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE:
-    another store counts the cluster's resources. CONTENDED: other calls changed the pod or the ledger at every attempt.
-    UNREADABLE: the pod's request is not a valid amount. The GANG outcomes occur only for members of gangs. GANG_WAITS:
-    another gang is being placed, or this gang's placement was ended. GANG_GAVE_UP: too few members were being bound at
-    once. GANG_DEGRADED: the gang is committed, and this member's Binding failed for good. GANG_INVALID: the pod does
-    not describe a gang that can be placed.
+    node or a floating pool has too little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt.
+    COUNTED_ELSEWHERE: another store counts the cluster's resources. CONTENDED: other calls changed the pod or the
+    ledger at every attempt. UNREADABLE: the pod's request is not a valid amount. The GANG outcomes occur only for
+    members of gangs. GANG_WAITS: another gang is being placed, or this gang's placement was ended. GANG_GAVE_UP: too
+    few members were being bound at once. GANG_DEGRADED: the gang is committed, and this member's Binding failed for
+    good. GANG_INVALID: the pod does not describe a gang that can be placed.
     """
 
     BOUND = "bound"

@@ -28,7 +28,7 @@ class CacheUnavailable:
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """Positions in the log of announcements. first: the binds of all earlier announcements have ended. end: the last
+    """Positions in the log of announcements. first: all binds of announcements before it have ended. end: the last
     position; 0 if the log is empty."""
 
     first: int
@@ -41,8 +41,8 @@ EMPTY_LOG = LogRange(1, 0)
 class CacheState(NamedTuple):
     """The state that a call uses, for records of decisions. version: the node cache's version, as the call read it; 0
     if it was not read. The parts that the decision reads have this version or a later one. observed_at: the data's
-    time, in seconds since the epoch. configuration_hash: empty for the deployed document. decisions: where the
-    configuration sends records; None: the environment's default."""
+    time, in seconds since the epoch. configuration_hash: empty for the deployed document. decisions: the
+    destination of records in the configuration; None: the environment's default."""
 
     version: int = 0
     observed_at: float = 0.0
@@ -90,7 +90,7 @@ class DecisionContext:
 
 
 REREADS, REREAD_SECONDS = 10, 0.025
-"""How often a verb rereads a cache that lacks a change in the request, and the seconds between reads. `berth serve`
+"""The number of rereads of a cache that lacks a change in the request, and the seconds between reads. `berth serve`
 publishes a change within 25 ms, a stack within a few hundred. The scheduler does not try another pod in this time."""
 
 

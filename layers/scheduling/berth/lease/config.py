@@ -32,7 +32,7 @@ class LeaderElectionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """The handover that this candidate announces, and those for which it waits. at: the wall clock time of its release;
+    """The handover that this candidate announces, and the handovers it awaits. at: the wall clock time of its release;
     None if it does not announce one. horizon: the candidate ends with NOT_NEEDED if a healthy leader will not hand over
     within this many seconds; infinite if it always waits (a standby)."""
 

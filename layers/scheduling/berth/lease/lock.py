@@ -181,7 +181,7 @@ class LeaseLock(ABC):
 
     @abstractmethod
     def get(self) -> Lease | Unavailable | None:
-        """Return the current lease, by a consistent read of one read unit. None: the item does not exist."""
+        """Return the current lease, with a consistent read of one read unit. None: the item does not exist."""
 
     @abstractmethod
     def create(self, spec: LeaseSpec) -> Written | Conflict | Unavailable:
@@ -189,5 +189,5 @@ class LeaseLock(ABC):
 
     @abstractmethod
     def update(self, seen: Lease, spec: LeaseSpec) -> Written | Conflict | Unavailable:
-        """Write `spec` if the item still has the uid and the version of `seen`, by one conditional write. It costs a
+        """Write `spec` if the item still has the uid and the version of `seen`, with one conditional write. It costs a
         write unit per KB of the whole item, even if only a part changes or the condition fails."""

@@ -16,7 +16,7 @@ from berth.lease.lock import Fence, Lease
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A record, and the time when this candidate first read it. `changed`: whether an earlier read found another."""
+    """A record, and when this candidate first read it. `changed`: whether an earlier read found another record."""
 
     lease: Lease
     since: Instant

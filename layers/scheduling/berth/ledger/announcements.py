@@ -30,9 +30,9 @@ class Announcement:
     """A pod that one call of bind places on a node.
 
     position: the position in the log. attempt: the unique id of the call. pod: the pod on its node, as the cache will
-    show it. content: the same pod as JSON. resource_version: the version of the unbound pod that the call read, for
-    which alone a Binding is valid. until: the latest time at which a Binding of the call can take effect, in seconds
-    since the epoch. withdrawn: no Binding of the call has taken effect or can take effect.
+    show it. content: the same pod as JSON. resource_version: the version of the unbound pod that the call read; a
+    Binding is valid only for this version. until: the latest time at which a Binding of the call can take effect, in
+    seconds since the epoch. withdrawn: no Binding of the call has taken effect or can take effect.
     """
 
     position: int
@@ -68,7 +68,7 @@ def place_of(bind: BegunBind) -> int:
 def pod_on_node(
     obj: Mapping[str, object], node: str, annotations: Container[str]
 ) -> tuple[Pod, bytes] | UnreadableObject:
-    """Return the pod as the cache will show it on this node, with no annotations but these, and the same pod as
+    """Return the pod as the cache will show it on this node, with only these annotations, and the same pod as
     JSON."""
     spec = obj.get("spec")
     placed = trimmed_pod({**obj, "spec": {**(spec if isinstance(spec, dict) else {}), "nodeName": node}}, annotations)
@@ -77,7 +77,7 @@ def pod_on_node(
 
 
 def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCoverage) -> bool:
-    """Return whether the pod does not need the announcement in this snapshot, and so in every later one."""
+    """Return whether the announcement is not needed with this snapshot, and so with every later snapshot."""
     pod = announcement.pod
     node = snapshot.nodes.get(pod.node_name)
     if announcement.withdrawn or (node is not None and any(each.uid == pod.uid for each in node.pods)):
@@ -94,11 +94,11 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def read(self, first: int) -> Sequence[Announcement]:
-        """Return the announcements from this position on in order, by one consistent query with all its pages."""
+        """Return the announcements from this position on in order, with one consistent query and all its pages."""
 
     @abstractmethod
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Return these announcements and the binds that have begun, of any age, by the same query."""
+        """Return these announcements and the binds that have begun, of any age, with the same query."""
 
     @abstractmethod
     def begin(self, bind: BegunBind) -> None:

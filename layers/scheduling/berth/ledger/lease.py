@@ -6,7 +6,7 @@ A store is a ledger's table. All watchers and binds of one store share its ident
 
 Takeover, in this order:
 
-1. A watcher of another store sees the Lease unchanged for its whole duration, or released, and acquires it by one
+1. A watcher of another store sees the Lease unchanged for its whole duration, or released, and acquires it with one
    conditional write. The Lease's number of transitions grows by one.
 2. It requests a rebuild of its own ledger. The rebuild ends every Binding that was sent before (see
    upkeep/reconciler/rebuild).
@@ -40,7 +40,7 @@ class StoreIdentity(ABC):
 
     @abstractmethod
     def get(self) -> str | None:
-        """Return the identity, by a consistent read. None: the table is new, or has lost it."""
+        """Return the identity, with a consistent read. None: the table is new, or has lost it."""
 
     @abstractmethod
     def put_if_absent(self, identity: str) -> bool:

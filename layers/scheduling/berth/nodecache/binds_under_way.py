@@ -66,7 +66,7 @@ class BegunBinds:
                 self._begun.pop(key, None)
 
     def pods(self) -> tuple[Pod, ...]:
-        """Return the pods on their nodes. Read the tables later: then they contain each pod whose bind has ended."""
+        """Return the pods on their nodes. Read the tables later: they then contain each pod whose bind has ended."""
         with self._lock:
             return tuple(self._begun.values())
 

@@ -30,7 +30,7 @@ def health(
     staleness: StalenessReason,
     loss: CountingLossCheck | None = None,
 ) -> tuple[HealthOutcome, dict[str, object]]:
-    """Check the health by one read of the head. Return the outcome and its details; ages are in seconds. staleness:
+    """Check the health with one read of the head. Return the outcome and its details; ages are in seconds. staleness:
     shared by all checks of a process. loss: used if the configuration does not count; None without a ledger."""
     try:
         head = table.head()

@@ -51,7 +51,7 @@ RECENT_SECONDS = 10.0
 """The maximum age of a recent heartbeat, in seconds: several intervals between heartbeats."""
 
 PAUSES, PAUSE_SECONDS = 50, 0.005
-"""How often a call rereads a cache that lacks its pod's version, and the seconds between two reads."""
+"""How many times a call rereads a cache that lacks its pod's version, and the seconds between two reads."""
 
 NOT_RUNNING = "does the watcher run?"
 NO_NEWS = "the watcher publishes but hears nothing from the API server, or a clock was set"
@@ -306,7 +306,7 @@ class WarmNodeCache(NodeCache):
         return self.table.head()
 
     def _survive(self, error: TableUnavailable) -> None:
-        """Warn, or raise with `latest_only`. A verb may then accept a node that bind rejects: bind reads the table."""
+        """Raise if `latest_only`, else warn. Verbs may then accept nodes that bind rejects: bind reads the table."""
         if self.latest_only:
             raise error
         self.warn(f"{error}; pods that are being bound are not counted")

@@ -38,7 +38,7 @@ log = logging.getLogger("berth")
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
     """The tables, and the readers of the snapshot and of the applied configuration. placed: links successive snapshots
-    with assumed pods. loss: None without a ledger. begun: None if another process has the tables."""
+    with assumed pods. loss: None without a ledger. begun: None if the tables are not in this process."""
 
     tables: Tables
     reader: NodeCacheReader[CachedCluster]
@@ -124,7 +124,7 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
 
 def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
     """Return a factory of node caches, each for one trial of a configuration. Call this while the function's module is
-    imported: only then are the tables known. Parts that this environment has not loaded are read for the trial only:
+    imported: the tables are known only then. Parts that this environment has not loaded are read for the trial only:
     otherwise its calls would have to read all later changes of these parts."""
     arguments = _arguments(settings, CALLS)
     shared = _shared_adapters(*arguments)

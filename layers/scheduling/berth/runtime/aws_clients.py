@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything, including the check of its caller; two
-# attempts of a second fit into it.
+# attempts of one second each fit.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
 

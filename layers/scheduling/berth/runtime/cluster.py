@@ -150,7 +150,7 @@ def connect(settings: ClusterSettings) -> Connection:
     """Connect once per warm environment; the first call reads the secret. Raises ClusterUnavailable."""
     if settings.dump is not None:
         return DumpConnection(_dump(settings.dump))
-    # Wall time: sockets die while the environment is frozen, and a monotonic clock stands still meanwhile.
+    # Wall time: sockets die while the environment is frozen, but a monotonic clock may stop then.
     return KubernetesConnection(ApiServer(Access(_server(settings)), time.time))
 
 

@@ -75,7 +75,7 @@ class RecorderByConfiguration(DecisionRecorder):
         default: Decisions,
         further: Sequence[DecisionRecorder] = (),
     ) -> None:
-        """Create the recorder. recorders: the available recorders; decisions for any other are dropped. default: used
+        """Create the recorder. recorders: the available recorders; decisions for others are dropped. default: used
         if a configuration does not name a recorder. further: recorders of every decision."""
         self._recorders, self._default, self._further = recorders, default, further
         self._last = default

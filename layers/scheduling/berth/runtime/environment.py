@@ -1,5 +1,5 @@
-"""Base of all settings, whose fields are environment variables; settings that depend on the scheduler; and variables
-that the process sets itself.
+"""Base of all settings, whose fields are environment variables; settings that depend on the scheduler; and a helper
+that sets context variables.
 
 The settings are plain dataclasses: every function reads its settings while it starts, and importing pydantic takes as
 long as importing a client of AWS. This is a separate module, so that the authorizer does not import the types of the

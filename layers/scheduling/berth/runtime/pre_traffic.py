@@ -22,7 +22,7 @@ from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT
 from berth.runtime.telemetry.metrics import measured_call
 from berth.runtime.telemetry.telemetry import Telemetry
 
-# A function ends by its own Timeout, 30 s at most, so even an invocation that hangs is answered in time.
+# A function ends at its own Timeout, 30 s at most, so even an invocation that hangs is answered in time.
 CALLS = Config(connect_timeout=2, read_timeout=35, retries={"total_max_attempts": 2, "mode": "standard"})
 
 

@@ -1,6 +1,6 @@
 """Settings of a function from its environment variables: names of resources. BerthConfiguration defines the behavior.
 
-Read once, when the environment starts. An error names the variable.
+They are read once, when the environment starts. An error names the variable.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PolicySettings(SchedulerSettings):
     @property
     def decision_seconds(self) -> float:
         """Return how many seconds a decision may take: two fifths of the httpTimeout, 4 s at most. A cold start and the
-        network need the rest, and other pods of the scheduler wait meanwhile."""
+        network need the rest, and the scheduler's other pods wait for the decision."""
         return 0.4 * min(self.http_timeout, 10.0)
 
     @property

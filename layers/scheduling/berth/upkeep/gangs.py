@@ -1,5 +1,4 @@
-"""The watcher's part of gangs: it ends rounds that calls did not finish, and deletes items that are not needed any
-more.
+"""The watcher's part of gangs: it ends rounds that calls did not finish, and deletes items that are obsolete.
 
 Members that are retried finish most rounds themselves. GangWatch ends the rounds of members that are never retried.
 
@@ -52,7 +51,7 @@ LIVENESS_SECONDS = 60.0
 TIMED_OUT = "gang waits for members: its placement took too long"
 
 MAX_PODS = 50
-"""The largest number of pods of a gang that an event names."""
+"""Maximum number of pods of a gang that an event names."""
 
 
 class GangEventType(StrEnum):
@@ -98,7 +97,7 @@ class GangEvent:
 Report = Callable[[GangEvent], None]
 
 OnNodes = Callable[[GangKey], Collection[str]]
-"""Returns the UIDs of all members of the gang on nodes, by the node cache, including members outside the commit."""
+"""Returns the UIDs of all members of the gang on nodes, as in the node cache, including members outside the commit."""
 
 
 class GangWatch:
@@ -211,7 +210,7 @@ class GangWatch:
             self._on_closed()
 
     def _close_domain(self) -> None:
-        """Close a domain whose call died between its writes to the domain and the gang's item, or before the last."""
+        """Close a domain whose call died after opening it, and before writing the gang's item or closing the domain."""
         domain = self._table.domain()
         claim = domain.open
         if claim is None or self._wall() - claim.opened_at < EXPIRY_SECONDS:

@@ -5,7 +5,7 @@ Guarantees: the Lease is marked as counting only after a rebuild of this store's
 acquired. The exception is a Lease that never had a holder: no other store has counted, and a new ledger becomes ready
 node by node.
 
-Not guaranteed: that a store counts at any time. After a crash of the holder the next store waits until the Lease has
+Not guaranteed: that a store counts at all times. After a crash of the holder the next store waits until the Lease has
 expired.
 """
 
@@ -129,7 +129,7 @@ class LedgerHolder:
         return isinstance(self._lease.mark_counting(lease), Written)
 
     def _request_rebuild(self) -> Marker | None:
-        """Return the marker, or None if another process wrote a marker meanwhile; the next step tries again."""
+        """Return the marker, or None if another process wrote a marker first; the next step tries again."""
         seen = self._table.marker()
         requested = Marker(
             MarkerState.REBUILDING, 0 if seen is None else seen.epoch, self._clock.wall(), self._new_id()

@@ -28,14 +28,14 @@ from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 
 MAX_NOTE = 1024
-"""Maximum length in bytes. The API server refuses a longer note."""
+"""Maximum length of a note in bytes. The API server rejects longer notes."""
 
 
 class PodEventReason(StrEnum):
     """The field `reason` of an Event.
 
     RESERVATION_DIVERGED: the annotations of a bound pod claim other amounts or devices than the ledger holds for it.
-    REQUEST_BEYOND_LIMIT: a pod that others bound requests more than one pod is charged, or an unreadable amount.
+    REQUEST_BEYOND_LIMIT: a pod of another scheduler requests more than the limit for a pod, or an unreadable amount.
     POD_REDUCED: the pod is too large for the node cache, and is published without some of its fields. POD_OMITTED: it
     is not published at all. GANG_WAITS_FOR_MEMBERS, GANG_DOES_NOT_FIT: why the pod's gang waits. GANG_TIMED_OUT: the
     pod waited in bind for its gang, and the round ended without a commit. GANG_DEGRADED: fewer members than the minimum
@@ -68,8 +68,8 @@ class PodEventWriter(ABC):
 
     @abstractmethod
     def write(self, event: PodEvent, name: str, at: float) -> str:
-        """Create an Event of this name by one request of at most 2 s. Return the cause if the API server rejected it or
-        did not answer; empty if it accepted it, or the namespace is being deleted. at: seconds since the epoch."""
+        """Create an Event of this name with one request of at most 2 s. Return the cause if the API server rejected it
+        or did not answer; empty if it accepted it, or the namespace is being deleted. at: seconds since the epoch."""
 
 
 class NoPodEvents(PodEventWriter):
@@ -80,7 +80,7 @@ class NoPodEvents(PodEventWriter):
 
 
 def reservation_event(event: ReservationEvent) -> PodEvent | None:
-    """Return the event on the pod for a change of the ledger, or None, because most changes do not cause an event."""
+    """Return the event on the pod for a change of the ledger, or None: most changes do not cause an event."""
     held = ", ".join(f"{amount} {pool}" for pool, amount in sorted(event.amounts.items())) or "nothing"
     match event.type:
         case ReservationEventType.DIVERGED:
@@ -164,7 +164,7 @@ MAX_WRITTEN = 4_096
 """The maximum number of written events that are remembered, as in client-go's recorder."""
 
 REPEAT_SECONDS = 360.0
-"""Seconds in which the same event of a pod is not written again; client-go counts up an event for as long."""
+"""Seconds in which the same event of a pod is not written again; client-go increments its count for as long."""
 
 BURST, SECONDS = 100, 0.5
 

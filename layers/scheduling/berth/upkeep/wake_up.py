@@ -4,8 +4,8 @@ A pod that an extender rejected waits until an event of the cluster wakes it. Th
 it at once, before the cache has that event. The pod is rejected again, and then waits for minutes. So the watcher wakes
 the queue after it has published.
 
-Guarantee: after a change that can make a waiting pod fit is published, the pod is tried again, unless it is bound or
-deleted first: within a second if its burst is not spent, otherwise at its next refill.
+Guarantee: after a change that can make a waiting pod fit is published, the pod is tried again within a second if its
+burst is not spent, otherwise at its next refill, unless the pod is bound or deleted first.
 
 Rules:
 - A pod is due after a change that a plugin of its profile registered (`events_to_register`), or a released reservation;
@@ -14,9 +14,9 @@ Rules:
   change was published after the last time at which the cache did not contain the pod yet, or at which Berth did not
   reject it.
 - A new leader wakes all waiting pods: its predecessor may have published without a wake-up.
-- It wakes at most once a second. A pod that is rejected again and again causes a wake-up every 10 seconds at most, a
-  member of a gang every 3 seconds (see BURST).
-- A wake-up that fails is repeated, and also a wake-up before every verb can have read the last publication.
+- The leader wakes the queue at most once a second. A pod that is rejected again and again causes a wake-up every 10
+  seconds at most, a member of a gang every 3 seconds (see BURST).
+- A wake-up is repeated if it fails, or if it comes before every verb can have read the last publication.
 - The wake-up does not change a field that Berth keeps, so it does not cause further changes.
 """
 
@@ -122,7 +122,7 @@ class WakeUp:
         self._missing = MissingMembers()
         self._covered_until = self._listed_at = -math.inf
         self._unseen_until: dict[str, float] = {}
-        """By unscheduled pod, a time before it was created or before its last rejection by another cause than Berth."""
+        """By unscheduled pod: a time before its creation, or before its last rejection for a reason not from Berth."""
         self._published_at: dict[ClusterEvent, float] = {}
         self._due: set[str] = set()
         self._is_readable_at = -math.inf

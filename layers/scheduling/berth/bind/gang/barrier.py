@@ -5,21 +5,21 @@ Each call of bind, for a member of a gang:
 1. Read the gang's item. If the gang is committed and one of its members is alive, the pod is bound like any other, on
    a node of the gang's topology domain. The same applies if the item is gone and a living member is on a node: members
    get onto nodes only after a commit.
-2. Open the contention domain for the gang, unless another call has done so. While another gang is open, wait for its
-   end for a limited time; then fail.
+2. Open the contention domain for the gang, unless another call has done so. While another gang is open, wait a
+   limited time for its end; then fail.
 3. Announce the pod for rules about other pods, leave an open reservation, and write the intent into the gang's item.
    A member that waits for another gang is not announced, so that it does not exclude that gang's pods.
-4. Wait. The call that finds the minimum of members, on existing nodes of one topology domain, commits for all of them
-   (`GangCommit`). The other calls see the commit when they read the item again.
-5. Send the Binding, which is bind's part.
+4. Wait. The call that finds the minimum number of members, on existing nodes of one topology domain, commits for them
+   all (`GangCommit`). The other calls see the commit when they read the item again.
+5. Send the Binding; bind does this after the barrier.
 
 A call gives up before its deadline: it withdraws its intent, on the condition that the gang is still open. If the gang
-was committed meanwhile, the call continues. An error of the table does not end a call whose intent may be in the item:
+has been committed, the call continues. An error of the table does not end a call whose intent may be in the item:
 the call reads again until its deadline.
 
 Guarantees:
 - Before the commit, members' Bindings are not sent. So a call can always give up or crash safely.
-- A commit contains the minimum of members, each with its share of the ledger, and each by a call that had not given up.
+- A commit contains at least the minimum of members, each with its share of the ledger and a call that had not given up.
   So all of them are bound, unless a call dies, or the table does not answer it until its deadline.
 - A commit contains at most as many members as the gang's item can hold. Further calls are rejected and retried.
 - With a topology key, the members of a commit are on nodes with one value of the key, as in the node cache. A pod
@@ -153,7 +153,7 @@ def _with_cluster(gang: Gang, pod: Pod, node: str, cluster: Snapshot, policy: Po
 
 
 def _above(pod: Pod, members: Iterable[Pod], cluster: Snapshot, policy: Policy) -> Iterator[Pod]:
-    """Yield the members of a higher priority that filter plans with this pod."""
+    """Yield the members with a higher priority that filter plans together with this pod."""
     for each in members:
         is_above = (each.priority or 0) > (pod.priority or 0)
         if is_above and waits(each) and isinstance(gang_of(each, cluster.pod_groups, policy.gangs), Gang):

@@ -11,7 +11,7 @@ from berth.scheduling.gangs.members import order_of_members, waits
 from berth.scheduling.objects import Pod
 
 PLACING_SECONDS = 5.0
-"""A gang that is open for more seconds than this lacks members. Calls of other gangs stop waiting for its end, because
+"""Seconds after which an open gang counts as lacking members. Calls of other gangs stop waiting for its end, because
 its members may need the execution environments or threads that these calls occupy."""
 
 JOINING_SECONDS = 0.5

@@ -327,7 +327,7 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
         self._joined = None
         if not after.waiting(self._wall()):
-            # No member waits any more, so close the domain. If the table does not answer, the watcher closes it.
+            # No member waits now, so close the domain. If the table does not answer, the watcher closes it.
             with suppress(TableUnavailable, DeadlineExceeded):
                 self._domain.close(domain.fence)
         return self._leave(result)

@@ -137,7 +137,7 @@ def _of_client(configuration: Configuration) -> dict[str, str]:
 
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_SECONDS = 60.0
-"""The interval of client-go. The kubelet replaces a token when a fifth of its lifetime is left, which is at least a few
+"""The interval in client-go. The kubelet replaces a token when a fifth of its lifetime is left, which is at least a few
 minutes."""
 
 
@@ -227,7 +227,7 @@ _CERTIFICATE = "-----BEGIN CERTIFICATE-----"
 
 @dataclass(frozen=True, slots=True)
 class EksSettings:
-    """The output of `aws eks describe-cluster`, and its region. Raises ValueError with the field's name if a value is
+    """The output of `aws eks describe-cluster`, and the region. Raises ValueError with the field's name if a value is
     missing or cannot be valid."""
 
     cluster_name: str

@@ -290,7 +290,7 @@ def _document_of(context: _Context) -> dict[str, object]:
 
 
 def _resolve_paths(context: _Context, base_path: Path) -> None:
-    """Resolve paths relative to the kubeconfig: the client would resolve a dict's paths relative to the process."""
+    """Resolve paths relative to the kubeconfig: the client would use the working directory for a dict."""
     if "tokenFile" in context.user:
         # The file is renewed, so kubectl prefers it; the Kubernetes client prefers the token.
         context.user.pop("token", None)

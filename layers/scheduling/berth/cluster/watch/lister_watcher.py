@@ -51,12 +51,12 @@ class ListerWatcher(ABC):
 
     @abstractmethod
     def watch(self, resource_version: str) -> Iterator[WatchEvent]:
-        """Yield the changes after this resourceVersion, in order, until the server ends the watch regularly. Raises
+        """Yield the changes after this resourceVersion, in order, until the server ends the watch normally. Raises
         ResourceExpired, WatchRefused."""
 
     @abstractmethod
     def has_reached(self, resource_version: str) -> bool:
-        """Return whether the server has reached this resourceVersion, by one small request. Otherwise it is another
+        """Return whether the server has reached this resourceVersion, with one small request. Otherwise it is another
         server or was restored from a backup, and a watch would not receive events."""
 
 

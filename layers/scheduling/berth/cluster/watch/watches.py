@@ -4,8 +4,8 @@ A resource is listed, and then watched again and again. It is listed again if a 
 events are delivered in the order of the server. After a Listed all events are delivered, except objects that could not
 be read. An event may be delivered twice.
 
-Not guaranteed: after a restore of etcd, a resourceVersion from before the restore may go undetected once the server
-has passed that version. `relist_seconds` limits how long events can be missed.
+Not guaranteed: that a restore of etcd is detected. A resourceVersion from before the restore looks valid once the
+server has passed that version. `relist_seconds` limits how long events can be missed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.5, 8.0
 """The first and the longest wait in seconds: a failure doubles the next wait, and any success resets it."""
 
 SHORTEST_WATCH_SECONDS = 1.0
-"""A watch that ends in fewer seconds without an event is a failure: an immediate retry would be a hot loop."""
+"""A watch that ends in fewer seconds without an event counts as a failure: an immediate retry would be a hot loop."""
 
 REFUSALS_BEFORE_LIST = 3
 
@@ -192,7 +192,7 @@ STOP_SECONDS = 6.0
 
 
 class Watches(ClusterWatch):
-    """Watches with a thread for each resource. Call `start`, `take` events, then `stop`; usable once. `positions` and
+    """Watches each resource in its own thread. Call `start`, `take` events, then `stop`; usable once. `positions` and
     `observed_at` include only events that were taken."""
 
     def __init__(

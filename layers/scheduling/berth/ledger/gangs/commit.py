@@ -84,7 +84,7 @@ def shares_at(
 
 
 def release_at(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
-    """Return the write that releases at most MAX_ENTRIES holds of a round without a commit; None if none are left."""
+    """Return the write that releases at most MAX_ENTRIES holds of a round without a commit; None if no hold is left."""
     now, write = ledger, NodeWrite()
     for uid, entry in sorted(ledger.entries.items()):
         if len(write.entries) == MAX_ENTRIES:

@@ -24,7 +24,7 @@ MAX_QUEUED_GANGS = 16
 """Maximum number of gangs in the queue, which is in the domain's item that every waiting member reads."""
 
 QUEUED_SECONDS = 2.0
-"""A gang's place in the queue is valid for this many seconds; its members renew it after half of them."""
+"""A gang's place in the queue is valid for this many seconds; its members renew it after half that time."""
 
 REST_SECONDS = 10.0
 """Seconds in which a gang whose time ran out cannot displace another: kube-scheduler's podMaxBackoffSeconds."""
@@ -176,7 +176,7 @@ class Claim:
     minimum: int = 1
 
     def ends(self, other: Claim) -> float:
-        """Return when the claim ends: after its turn; for the same gang and for lower priorities at `until`."""
+        """Return when the claim ends: after its turn, or at `until` if `other` is this gang or has a lower priority."""
         if other.key == self.key or other.priority < self.priority:
             return self.until
         return min(self.until, self.opened_at + TURN_SECONDS + TURN_MEMBER_SECONDS * self.minimum)
@@ -210,7 +210,7 @@ class Domain:
         return self.open is not None and self.open.key == key and self.fence == round_
 
     def opened_by(self, claim: Claim, now: float) -> Domain | None:
-        """Return the domain with this gang as the open one; unchanged if it is open already. None if another gang is
+        """Return the domain with this gang open; unchanged if the gang is open already. None if another gang is
         open or this gang is in its cool-down.
 
         Only a gang of higher priority displaces a gang whose turn is not over. Filter plans in the same order.

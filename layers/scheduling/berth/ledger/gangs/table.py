@@ -25,15 +25,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_LEDGERS = 98
-"""Maximum ledgers in one transaction, beside the gang's and the domain's item: DynamoDB accepts 100 actions."""
+"""Maximum number of ledgers in a transaction, besides the gang's and domain's items: DynamoDB accepts 100 actions."""
 
 
 MAX_ENTRIES = 50
-"""Maximum entries of one ledger in one transaction: DynamoDB accepts an expression of 4 KB with 300 operators, and a
+"""Maximum number of entries of a ledger in a transaction: DynamoDB accepts expressions of 4 KB and 300 operators, and a
 write of 75 entries exceeds that (tests/contract/ledger/test_gang_table.py)."""
 
 MAX_READS = 4
-"""Maximum number of reads for MAX_LEDGERS ledgers. The largest ledgers have 39 MB, and one answer has 16 MB at most."""
+"""Maximum number of reads for MAX_LEDGERS ledgers. They have at most 39 MB together, and an answer at most 16 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class Transaction:
 
 
 class GangTable(ABC):
-    """The store of gangs, beside the ledgers of the nodes."""
+    """The store of gangs, in the same table as the ledgers."""
 
     @abstractmethod
     def gangs(self) -> Sequence[GangItem]:
-        """Return all gangs in the order of their keys, by one consistent query with all its pages."""
+        """Return all gangs in the order of their keys, with one consistent query and all its pages."""
 
     @abstractmethod
     def gang(self, key: GangKey) -> GangItem | None:

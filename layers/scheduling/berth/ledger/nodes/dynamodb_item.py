@@ -29,7 +29,7 @@ SCHEMA_VERSION = 1
 OLDEST_READER = 1
 """The oldest schema whose readers and writers may use the items that this release writes.
 
-Raise it if an older release would misread or damage the items, one release after the first that can read them.
+Raise it if an older release would misread or damage the items, one release after the first release that can read them.
 """
 
 NODE_PREFIX = "node#"
@@ -118,7 +118,7 @@ def marker_item(marker: Marker) -> Attributes:
 # ----------------------------------------------------------------------------------------------------------------- read
 
 
-# An item that Berth has not written, or only a later release can read, raises KeyError or ValueError.
+# An item that Berth has not written, or that only a later release can read, raises KeyError or ValueError.
 
 
 def read_node(item: Item) -> NodeLedger:

@@ -39,7 +39,7 @@ class LedgerOutcome(StrEnum):
     """The outcome of one operation. Outcomes that bind returns have the same name in BindOutcome.
 
     DONE: the ledger is as intended, by this write or by an earlier one. ENTRY_DIFFERS: the pod's entry is not the
-    expected one, or there is an entry where none was expected. INSUFFICIENT: a pool has too little left. NO_LEDGER: the
+    expected one, or it exists although none was expected. INSUFFICIENT: a pool has too little left. NO_LEDGER: the
     owner does not have an item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written.
     CONTENDED: other writes came first at every try.
     """
@@ -315,8 +315,8 @@ class ShareChoice:
         return self._counting.choose(self._demands, ledger.capacity, own)
 
     def _spread(self, shares: Shares, ledger: NodeLedger, lost_races: int) -> Shares:
-        """Choose among equally good devices by a hash, so that concurrent binds do not all choose the same one. Equally
-        good: of the same size, with as much room. After ANY_AFTER lost races: of the same size, with enough."""
+        """Choose among equally good devices by a hash, so that concurrent binds choose different devices. Equally good:
+        of the same size, with as much room. After ANY_AFTER lost races: of the same size, with enough room."""
         found: dict[str, int] = {}
         for pool, amount in shares.items():
             equal = _equal_devices(pool, amount, ledger, any_room=lost_races >= ANY_AFTER)

@@ -41,7 +41,7 @@ class NodeWrite:
     """A write on a node's item. It also requires that the item exists and is not being rebuilt.
 
     entries: changes of different pods; several only for the members of a gang. epoch: the watcher's epoch, which
-    replaces the item's and must not be earlier; None: a write of bind.
+    replaces the item's epoch and must not be earlier; None: a write of bind.
     """
 
     entries: tuple[EntryChange, ...] = ()

@@ -62,11 +62,11 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def node(self, name: str) -> NodeLedger | None:
-        """Return a node's ledger, by a consistent read. None: there is no item."""
+        """Return a node's ledger, with a consistent read. None: there is no item."""
 
     @abstractmethod
     def nodes(self) -> Sequence[NodeLedger]:
-        """Return all ledgers, ordered by owner, by a scan of the whole table. Only commands of operators call it."""
+        """Return all ledgers, ordered by owner, with a scan of the whole table. Only operator commands call it."""
 
     @abstractmethod
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
@@ -108,14 +108,14 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def open_reservations(self) -> Sequence[OpenReservation]:
-        """Return all open reservations, by one consistent query with all its pages. A pod may have several on a node,
+        """Return all open reservations, with one consistent query and all its pages. A pod may have several on a node,
         one for each attempt. Its only entry there names the attempt that owns the entry."""
 
     # ---------------------------------------------------------------------------------------------------------- marker
 
     @abstractmethod
     def marker(self) -> Marker | None:
-        """Return the marker, by a consistent read."""
+        """Return the marker, with a consistent read."""
 
     def marker_eventually(self) -> Marker | None:
         """Return the marker for half a read unit, if the store can do so. It may be older than an earlier result."""

@@ -54,7 +54,7 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The regular end of a watch, after all its events. In a cluster without writes there are no Bookmarks, and only
+    """The normal end of a watch, after all its events. In a cluster without writes there are no Bookmarks, and only
     this event shows that the data is current."""
 
 
@@ -74,7 +74,7 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The final end of the watch because of a defect in Berth: this resource does not get events any more."""
+    """The final end of the watch because of a defect in Berth: there are no further events of this resource."""
 
     cause: Exception
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Item = Mapping[str, AttributeValueTypeDef]
 
 WRITE_UNIT = 1024
-"""The bytes that one write unit pays for."""
+"""The bytes that one write unit covers."""
 
 _SECONDS = 0.25
 _LEAST = 250.0

@@ -1,7 +1,7 @@
 """The head item: verbs read it in their calls, and a publication is one conditional write of it.
 
 It contains the lease of the leader (see lease/) and the pointer to the published version. Log items and snapshots
-become visible only through the pointer. The head must stay below 2 KB: each publication pays one write unit per KB.
+become visible only through the pointer. The head must stay below 2 KB: each publication costs one write unit per KB.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ class View(Protocol[S]):
         """Return the state before the first change."""
 
     def applied(self, state: S, changes: Iterable[Change]) -> S:
-        """Return the state after these changes, which shares all unchanged objects. Exceptions of the iterator must be
-        raised; they occur only if `state` is `empty()`."""
+        """Return the state after these changes, which shares all unchanged objects. Exceptions of the iterator must
+        propagate; they occur only if `state` is `empty()`."""
 
 
 @dataclass(frozen=True, slots=True)

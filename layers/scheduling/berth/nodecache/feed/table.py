@@ -56,16 +56,16 @@ class CacheTable(ABC):
 
     @abstractmethod
     def head(self) -> Head | None:
-        """Return the current head by a consistent read (one unit); None if the item does not exist. Raises
+        """Return the current head with a consistent read (one unit); None if the item does not exist. Raises
         TableUnavailable, also if the item is malformed."""
 
     @abstractmethod
     def head_eventually(self) -> Head | None:
-        """Return the head by an eventually consistent read (half a unit). It may be older than a head that was read
+        """Return the head with an eventually consistent read (half a unit). It may be older than a head that was read
         before."""
 
     def configuration_hash(self) -> str:
-        """Return the hash of the applied configuration by a consistent read; empty if no document was applied."""
+        """Return the hash of the applied configuration with a consistent read; empty if no document was applied."""
         head = self.head()
         return "" if head is None else head.configuration_hash
 
@@ -82,8 +82,8 @@ class CacheTable(ABC):
 
     @abstractmethod
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
-        """Return the snapshot's chunks of these parts in order, by parallel, eventually consistent reads. A chunk that
-        is not visible yet is None; a malformed one is empty."""
+        """Return the snapshot's chunks of these parts in order, with parallel, eventually consistent reads. A chunk
+        that is not visible yet is None; a malformed one is empty."""
 
     @abstractmethod
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
@@ -99,5 +99,5 @@ class CacheTable(ABC):
 
     @abstractmethod
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        """Replace the pointer and renew the lease by one conditional write, if the fence is still valid. Raises
+        """Replace the pointer and renew the lease with one conditional write, if the fence is still valid. Raises
         StaleFence. `nonce` identifies the publication: if the head has the nonce, an earlier attempt has succeeded."""

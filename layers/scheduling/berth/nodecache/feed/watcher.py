@@ -5,7 +5,7 @@ the published state, so that it can continue at once. The leader resumes the wat
 publishes changes, and releases the lease when its time is over.
 
 Guarantees:
-- A deposed leader stops. Its successor knows everything that it has published.
+- A deposed leader stops. Its successor knows everything that the leader has published.
 - If the published state cannot be loaded, it is published again from a list.
 - The run continues while the table or the cluster is unavailable. The result names the last failure, and `on_trouble`
   gets each failure and its end at once, because a run may take 15 minutes.

@@ -155,7 +155,7 @@ class Writer:
         """Publish all objects as a snapshot, without log items: for a leader that cannot continue the published log.
 
         `changes`: the changes since the last call; `objects` contains them. Every reader must load the snapshot: each
-        part now has its version. This version is new, so it also replaces an unconfirmed publication.
+        part now has the snapshot's version. This version is new, so it also replaces an unconfirmed publication.
         """
         self._unpublished.extend(changes)
         following = self._next_pointer(observation)

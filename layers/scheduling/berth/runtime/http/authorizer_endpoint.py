@@ -24,7 +24,7 @@ SYSTEM_CLOCK = SystemClock()
 
 @dataclass(frozen=True, kw_only=True)
 class AuthorizerSettings(SchedulerSettings):
-    """The name of the secret with the password, in Secrets Manager. Mutual TLS does not use an authorizer."""
+    """Settings of the authorizer: the secret with the password. Mutual TLS does not use an authorizer."""
 
     authentication: Literal[Authentication.BASIC] = variable("BERTH_AUTHENTICATION", read=one_of(Authentication.BASIC))
     password_secret: str = variable("BERTH_PASSWORD_SECRET")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from berth.bind.gang.barrier import GangBarrier
 
 CALL_SECONDS = 0.5
-"""The longest that bind waits for a connection to a table, and for each read."""
+"""The most seconds that bind waits for a connection to a table, and for each read."""
 
 log = logging.getLogger("berth")
 

@@ -1,4 +1,4 @@
-"""The check whether a caller may call a function behind the HTTP API.
+"""Checks whether a caller may call a function behind the HTTP API.
 
 With mutual TLS each function checks the certificate that the gateway has verified, before it reads the request. With
 Basic credentials the gateway has asked the authorizer. `berth serve` without certificates does not check callers.
@@ -102,7 +102,7 @@ class CallerCheck:
 
 
 def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerCheck | None:
-    """Return the check of certificates, or None if callers are not checked. `wall`: seconds since the epoch."""
+    """Return the check of certificates, or None if callers are not checked. `wall`: returns seconds since the epoch."""
     if settings.authentication is not Authentication.MTLS:
         return None
     # A cold start without certificates does not need these imports.

@@ -2,10 +2,10 @@
 
 The deadline of a call is the scheduler's httpTimeout, less a reserve. The scheduler's timeout starts before the
 function: a cold authorizer and a cold start are over when the handler begins. So the gateway's clock shows when the
-call began (`requestContext.timeEpoch`), and this machine's clock how long ago that was. The two clocks can differ:
+call began (`requestContext.timeEpoch`), and this machine's clock shows how long ago. The two clocks can differ:
 
-- A request from the future has just arrived.
-- No scheduler waits longer than LONGEST_WAIT_SECONDS. If a request is older, the clocks differ: it has just arrived.
+- A request from the future counts as just arrived.
+- No scheduler waits longer than LONGEST_WAIT_SECONDS. An older request counts as just arrived: the clocks differ.
 - Any other age is used. A machine's clock that is ahead shortens the call; it never lengthens the call.
 
 A deadline is therefore never later than one that begins with the handler.
@@ -73,7 +73,7 @@ class EndpointSettings(CallerSettings, SchedulerSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class NodeCacheSettings(PolicySettings, EndpointSettings):
-    """Settings of such a function with a node cache."""
+    """Settings of a function behind the HTTP API that has a node cache."""
 
 
 class Endpoint(ABC):

@@ -1,8 +1,8 @@
 """Events that invoke a function: of the HTTP API (payload format 2.0), of the watcher, of the pre-traffic hook, or
 of `berth config apply`.
 
-The gateway's events have a `requestContext` but not a `source`, and callers cannot change that. The sender of another
-event has the right to invoke the function.
+The gateway's events have a `requestContext` but not a `source`, and callers cannot change that. The sender of any
+other event needs the right to invoke the function.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def body_of(event: HTTPEvent) -> str | bytes | Failure:
 
 WARM_UP_SOURCE = "berth.warm-up"
 WARM_UP_EVENT: Mapping[str, object] = {"source": WARM_UP_SOURCE}
-"""The watcher sends it to a verb's function, which then only loads the latest snapshot."""
+"""The event that the watcher sends to a verb's function, which then only loads the latest snapshot."""
 
 
 PRE_TRAFFIC_SOURCE = "berth.pre-traffic"
@@ -60,7 +60,7 @@ COMPRESS_ABOVE_BYTES = 8192
 """Smaller answers fit into a few packets, and compressing them takes longer than sending them."""
 
 GZIP_LEVEL = 1
-"""Compresses the answer to 5,000 names to a tenth in 0.8 ms of CPU time. Level 6 takes 3 ms to save 4 KB more
+"""Level 1 compresses the answer for 5,000 names tenfold in 0.8 ms of CPU time. Level 6 takes 3 ms to save 4 KB more
 (docs/reference/performance.md)."""
 
 MAX_ANSWER_BYTES = 6_000_000
@@ -124,11 +124,11 @@ def _fits(body: bytes) -> bool:
 
 
 RESERVE_SECONDS = 1.0
-"""Part of the scheduler's httpTimeout that is left to the network and the gateway (fact 23)."""
+"""Seconds of the scheduler's httpTimeout that are reserved for the network and the gateway (fact 23)."""
 
 
 LONGEST_WAIT_SECONDS = 30.0
-"""The longest that an HTTP API waits for a function, and the largest httpTimeout that the stack accepts."""
+"""The most seconds that an HTTP API waits for a function, and the largest httpTimeout that the stack accepts."""
 
 
 def call_deadline(event: Mapping[str, object], http_timeout: float, clock: Clock) -> Deadline:

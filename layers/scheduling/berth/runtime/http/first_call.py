@@ -19,7 +19,7 @@ from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
 from berth.runtime.environment import SchedulerSettings
 
 MAX_LOAD_SECONDS = 7.0
-"""The longest that a start waits for the load. After a restore a caller waits, but for at most half its httpTimeout."""
+"""The most seconds that a start waits for the load. After a restore a caller waits, half its httpTimeout at most."""
 
 log = logging.getLogger("berth")
 

@@ -1,4 +1,4 @@
-"""Metrics by PutMetricData, for a watcher outside of Lambda: its output does not reach a log group of CloudWatch.
+"""Sends metrics by PutMetricData, for a watcher outside of Lambda: its output does not reach a log group of CloudWatch.
 
 Metrics are kept for a minute and sent in one call, because CloudWatch charges for calls. Each has the time of its
 measurement. Metrics that cannot be sent are dropped with a warning: a watcher never waits for its metrics.

@@ -128,7 +128,7 @@ WARM_UP_LINE_SECONDS = 45.0
 minutes."""
 
 OLD_SECONDS = 90.0
-"""Data that is older by seconds than this gets a line at once, because the alarm fires at 150 s."""
+"""Age in seconds from which data gets a line at once, because the alarm fires at 150 s."""
 
 
 class CacheMetrics:

@@ -66,7 +66,7 @@ _observer: ContextVar[Observer] = ContextVar("observer", default=Observer())  # 
 
 
 def observed_by(observer: Observer) -> AbstractContextManager[None]:
-    """Give the observer to every function that is loaded inside the block; it keeps the observer afterwards."""
+    """Give the observer to every function that is loaded inside the block; the function keeps it afterwards."""
     return set_until_end(_observer, observer)
 
 

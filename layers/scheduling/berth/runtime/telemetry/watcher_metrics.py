@@ -1,6 +1,6 @@
 """Metrics of the watcher: its publications, the age of its data, and the events of reservations.
 
-It publishes twice a second; a line is printed every 15 s, and at its end.
+The watcher may publish several times a second; a line is printed every 15 s, and at the end of the run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALARMED_EVENTS = frozenset({ReservationEventType.OWED, ReservationEventType.OUTR
 
 
 class WatcherMetrics:
-    """The metrics of one run. Two threads call it: the one that publishes and the one that reconciles."""
+    """The metrics of one run. The threads that publish, reconcile and hold the Lease of the ledger call it."""
 
     def __init__(self, wall: Callable[[], float], metrics: Metrics | None = None) -> None:
         """Prepare the metrics. wall: returns the seconds since the epoch."""

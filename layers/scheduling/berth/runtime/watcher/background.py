@@ -99,8 +99,8 @@ class ReconcilerFeed:
         return self._reconciler is not None and self._reconciler.is_deposed
 
     def published(self, publication: Publication) -> bool:
-        """Queue the publication's changes; the first time all objects, once all of them are published. Return False
-        until then."""
+        """Queue the publication's changes. The first time, wait until all objects are published, and queue all of
+        them; return False until then."""
         changes: Iterable[Change] = publication.changes
         if self._epoch is None:
             if not publication.is_complete:

@@ -1,4 +1,4 @@
-"""The leader's check whether schedulers can call the verbs: pods without a decision, and certificates that expire.
+"""Checks in the leader whether schedulers can call the verbs: pods without a decision, and certificates that expire.
 
 The API counts only calls that reach it. A stopped scheduler does not call. If its certificate has expired, or DNS or
 the network fails, its calls do not reach the API. A pod's condition PodScheduled shows both cases (UNDECIDED): no
@@ -6,8 +6,8 @@ scheduler has tried the pod, or the scheduler did not get a response from the ex
 rejected do not count, however long they wait. Gated and nominated pods and pods that are being deleted do not count
 either.
 
-A long queue is not an outage. So a pod that was not tried waits only since the last time that its scheduler tried
-another pod, and a pod whose call failed only since the last decision of a verb about another pod of its scheduler.
+A long queue is not an outage. So the wait of a pod that was not tried starts when its scheduler last tried another pod,
+and the wait of a pod whose call failed starts with the last decision of a verb about another pod of its scheduler.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PATIENCE_SECONDS = 60.0
 DAY_SECONDS = 86_400.0
 
 NOTICE_DAYS = 30
-"""DaysToExpiry is written below this value only. CloudWatch charges for a metric in hours in which it is written."""
+"""DaysToExpiry is written only below this value. CloudWatch charges for a metric in hours in which it is written."""
 
 UNDECIDED_AGE = group([[]], {"UndecidedAge": SECONDS})
 CERTIFICATES = group([[]], {"DaysToExpiry": COUNT})

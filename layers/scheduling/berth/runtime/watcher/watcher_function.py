@@ -105,7 +105,7 @@ class _AppliedConfiguration:
         self._is_outdated = False
 
     def is_outdated(self) -> bool:
-        """Return whether another configuration was applied meanwhile. Checks every 15 s; once True it stays True."""
+        """Return whether another configuration has been applied. Checks every 15 s; once True it stays True."""
         now = self._monotonic()
         if not self._is_outdated and now - self._checked_at >= CONFIGURATION_SECONDS:
             self._checked_at = now

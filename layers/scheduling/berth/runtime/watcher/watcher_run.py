@@ -52,12 +52,12 @@ LONGEST_SLEEP_SECONDS = 0.5
 """The longest sleep, so that a run ends soon after its time is over."""
 
 IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS, pause=0.0)
-"""Intervals for a store in this process: publish after each read of the watches: it does not cost a request."""
+"""Intervals for a store in this process: publish after each read of the watches, because it does not need a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimit:
-    """The time that an invocation has. remaining: returns the seconds until Lambda ends it. wall: since the epoch."""
+    """The time left to an invocation. remaining, wall: return the seconds until Lambda ends it, and since the epoch."""
 
     remaining: Callable[[], float]
     wall: Callable[[], float] = time.time

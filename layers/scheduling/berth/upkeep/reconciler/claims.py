@@ -1,5 +1,5 @@
-"""Compares the amounts that pods on a node claim, by requests and annotations, and are charged, with their ledger
-entries."""
+"""Compares the ledger entries of the pods on a node with the amounts that the pods claim, by requests and annotations,
+and are charged."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mappin
 
 
 def beyond_limit(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares:
-    """Return the amounts that a pod of another scheduler requests, of the resources of which it requests more than a
-    pod can be charged."""
+    """Return the requested amounts of a pod of another scheduler that exceed the largest charge for one pod."""
     # Amounts that Berth reserved are charged in full.
     return {} if entry.attempt or entry.state is not EntryState.BOUND else counting.beyond_limit(pod, capacity)
 
@@ -70,7 +69,7 @@ def first_seen(
             yield pod.uid, _charge(counting, pod, capacity, used)
         else:
             later.append(pod)
-    # Charge pods last that name a device without room: they are charged to the device that is fullest then.
+    # Last, charge the pods that name a device without room: they are charged to the device that is fullest then.
     for pod in sorted(later, key=counting.names_devices):
         yield pod.uid, _charge(counting, pod, capacity, used)
 

@@ -1,6 +1,6 @@
 """Expiry: releases reservations whose binds never completed.
 
-Guarantees: released amounts can be reserved for another pod, because no Binding of the first pod can succeed any more.
+Guarantees: released amounts can be reserved for another pod, because Bindings of the first pod can no longer succeed.
 Either the pod is gone, has ended, or is on another node for good. Or it was found unbound and then touched: every
 Binding that was sent before now fails by its resourceVersion precondition. The entry is released only if it still
 belongs to the attempt that was read before the touch. A later attempt reads the touched pod and writes itself into the

@@ -33,7 +33,7 @@ PodAmounts = Mapping[str, Shares]
 
 
 class StaleEpoch(Exception):
-    """A watcher of a later epoch has written: this watcher must not write any more, and resigns. later: that epoch, of
+    """A watcher of a later epoch has written: this watcher must no longer write, and resigns. later: that epoch, of
     a successor or of an earlier leadership whose head item was lost."""
 
     def __init__(self, item: str, later: int) -> None:
@@ -47,9 +47,9 @@ class NodeResult:
     `avail`.
 
     is_growth_deferred: the capacity can be set only after the older of these entries are confirmed or released.
-    must_retry: other writes came first at every try, or the state changed meanwhile. unanswered: the error of a request
-    to the API server whether a pod has ended; the entry stays, and the node has to be reconciled again. leaves_open: an
-    open reservation is left whose entries may all be confirmed or released.
+    must_retry: other writes came first at every try, or the state has changed. unanswered: the error of a request
+    that asks the API server whether a pod has ended; the entry stays, and the node has to be reconciled again.
+    leaves_open: an open reservation is left whose entries may all be confirmed or released.
     """
 
     reserved: tuple[Entry, ...] = ()

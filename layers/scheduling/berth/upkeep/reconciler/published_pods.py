@@ -169,8 +169,8 @@ class PublishedPods:
         return self._pods_by_owner.get(owner, {}), self.capacity(owner), self._counting.at(owner)
 
     def divergences(self, ledger: NodeLedger) -> Mapping[str, Shares]:
-        """Return the owner's bound pods whose annotations or requests claim other amounts or devices than the entries.
-        The claims are by UID; a claim is empty if the pod does not claim any amount, or lacks a device."""
+        """Return, by UID, the claims of the owner's bound pods that differ in amounts or devices from their entries. A
+        claim is by annotations or requests; it is empty if the pod does not claim any amount, or lacks a device."""
         pods, capacity, counting = self._at(ledger.owner)
         found = {
             uid: diverging_claim(counting, pods[uid], entry, capacity)

@@ -249,7 +249,7 @@ class Reconciler:
 
     def _is_old(self, reservation: OpenReservation) -> bool:
         """Return whether to check the pod at the API server. If a later state lacks the pod, it was bound and deleted
-        meanwhile, or is about to be published: do not wait for as long as a bind may take."""
+        in between, or is about to be published: do not wait for as long as a bind may take."""
         is_missing = self._observed_at > reservation.since and not self._published.has(reservation.pod.uid)
         return is_missing or self._open.age(reservation) >= EXPIRY_SECONDS
 
