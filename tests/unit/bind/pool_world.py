@@ -84,7 +84,7 @@ class CountingTable(InMemoryLedgerTable):
 
 @dataclass
 class Answering(PodBinder):
-    """The API server; answer: to each Binding, by default that of the cluster. before: what happens before it."""
+    """The API server. answer: answers a Binding, by default as the cluster does. before: actions, one per Binding."""
 
     cluster: CountedCluster
     answer: Answer | None = None
@@ -133,7 +133,7 @@ class PoolWorld:
         return bind(self.binding(node), binder or self.cluster, Deadline(TIMEOUT, self.clock), rules)
 
     def occupy(self, owner: str, amount: int) -> None:
-        """Another pod has so much of the owner's only pool."""
+        """Give this amount of the owner's only pool to another pod."""
         ledger = self.ledger(owner)
         [pool] = ledger.capacity
         other = Entry(self.cluster.create_pod("other"), EntryState.BOUND, "other", {pool: amount}, 0.0)
@@ -157,15 +157,15 @@ class PoolWorld:
 
 
 def floating_slots(units: int = 2) -> PoolWorld:
-    """8 slots of the cluster; the nodes have none."""
+    """Return a world that counts 8 slots in the cluster, and none on the nodes."""
     return PoolWorld(FLOATING_SLOTS, {SLOTS: 8}, units)
 
 
 def slots_and_seats(units: int = 2) -> PoolWorld:
-    """8 slots of each node and 5 seats of the cluster; the pod requests as many seats as slots."""
+    """Return a world with 8 slots on each node and 5 seats in the cluster; the pod requests as many seats as slots."""
     return PoolWorld(SLOTS_AND_FLOATING_SEATS, {SEATS: 5}, units)
 
 
 def limited_slots(units: int = 2) -> PoolWorld:
-    """8 slots of each node, and at most 6 for all pods of a namespace."""
+    """Return a world with 8 slots on each node, and at most 6 for all pods of a namespace."""
     return PoolWorld(LIMITED_SLOTS, {SLOTS_OF_ML: 6}, units)

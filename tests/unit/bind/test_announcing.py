@@ -1,4 +1,4 @@
-"""Judging and announcing a pod that is being bound."""
+"""Evaluation and announcement of a pod that is being bound."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def test_rejects_pod_that_conflicts_with_an_announced_pod() -> None:
 
 
 def test_binds_without_rechecking_unless_a_rule_reads_other_pods() -> None:
-    """Its log is not read then. bind looks at the configuration every 10 s, and at the node cache in each call."""
+    """bind does not read the log then. It reads the configuration every 10 s, and the node cache in each call."""
     world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
     assert world.bind("p").outcome is BindOutcome.BOUND
     assert world.announced() == []
 
 
-def test_refuses_bind_if_the_cache_and_its_configuration_with_the_rule_are_lost() -> None:
-    """The configuration in force is then the deployed one, which may have no rule about pods."""
+def test_refuses_bind_without_cache_even_if_the_deployed_profile_reads_only_nodes() -> None:
+    """The applied configuration is lost with the cache, and its rules cannot be evaluated."""
     world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
     world.published.clock.advance(1_000)
     assert world.bind("p").outcome is BindOutcome.NOT_JUDGED
@@ -228,7 +228,7 @@ def test_announces_without_rechecking_if_only_scores_read_pods(monkeypatch: pyte
 
 
 def test_binds_without_announcement_if_only_scores_read_pods_and_the_cache_is_stale() -> None:
-    """A preference stops no pod."""
+    """A preference does not stop a pod."""
     world = World(SCORES_ALONE)
     world.published.clock.advance(1_000)
     assert world.bind("p").outcome is BindOutcome.BOUND
@@ -236,7 +236,7 @@ def test_binds_without_announcement_if_only_scores_read_pods_and_the_cache_is_st
 
 
 class UnavailableLog(InMemoryAnnouncementLog):
-    """One call fails; a write that fails may have been written."""
+    """Fails the given call. is_written: the failed append is written all the same."""
 
     def __init__(self, call: str, *, is_written: bool = False) -> None:
         super().__init__()
@@ -283,7 +283,7 @@ def test_refuses_pod_that_cannot_be_announced_only_if_a_filter_reads_pods(
     announced: list[tuple[int, str, bool]] | None,
     refuses: bool,
 ) -> None:
-    """A score is a preference, which stops no pod."""
+    """A score is a preference, which does not stop a pod."""
     world = World(FULL if refuses else SCORES_ALONE, log=log())
     for attribute, value in pod.items():
         setattr(world, attribute, value)
@@ -323,7 +323,7 @@ def test_refuses_if_the_deadline_passes_before_the_evaluation(monkeypatch: pytes
 
 
 def test_refuses_if_too_little_time_is_left_to_evaluate() -> None:
-    """The answer needs the rest."""
+    """The answer needs the remaining time."""
     world = World(time_limit=TimeLimit(2.0, lambda: 0.0, lambda: 0.0))
     assert world.bind("p", seconds=0.05) == DEADLINE_PASSED
 

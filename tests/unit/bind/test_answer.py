@@ -1,4 +1,4 @@
-"""Counted bind: its outcomes, its calls, and what it leaves in the ledger."""
+"""bind with counted resources: its outcomes, its calls, and what it leaves in the ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANNOTATION = "berth.dev/example.com.gpumem"
 
 
 def world_with(requests: Mapping[str, str]) -> BindWorld:
-    """A pending pod that asks for this."""
+    """Return a world with a pending pod that has these requests."""
     world = BindWorld()
     world.pods.add(POD, UID, requests)
     return world
@@ -112,7 +112,7 @@ def test_does_not_leave_a_reservation_if_bind_fails(
 
 
 @pytest.mark.parametrize("deleting", [False, True])
-def test_pod_that_is_already_on_the_node_takes_only_one_get(deleting: bool) -> None:
+def test_bind_of_a_pod_already_on_the_node_makes_only_one_get(deleting: bool) -> None:
     world, wire = world_with({LICENCE: "2"}), Wire()
     world.bind(POD, UID, "n1")
     world.pods.change(POD, deleting=deleting)
@@ -151,7 +151,7 @@ def test_returns_contended_if_the_pod_changes_at_three_attempts() -> None:
 
 
 def test_keeps_reservation_if_the_binding_is_refused_after_a_takeover() -> None:
-    """The Binding of the attempt before may still be on its way."""
+    """The Binding of the previous attempt may still arrive."""
     world = world_with({LICENCE: "2"})
     late = Wire({3: Fault.LATE, **dict.fromkeys(range(4, 9), Fault.DIES_BEFORE)})
     world.bind(POD, UID, "n1", late)

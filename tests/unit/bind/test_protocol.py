@@ -1,4 +1,4 @@
-"""When a member of a gang is announced: while its gang is the open one, and before its Binding."""
+"""When a member of a gang is announced: while its gang is open, and before its Binding."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Wait = Callable[[GangMember], GangPlace | BindResult | None]
 
 
 class Barrier(GangBarrier):
-    """Every pod is a member."""
+    """Treats every pod as a member of the gang."""
 
     def __init__(self, wait: Wait) -> None:
         self._wait = wait

@@ -1,4 +1,4 @@
-"""The rules that bind counts by, and when it refuses to bind without counting."""
+"""The rules that bind uses to count, and when bind refuses a pod because it cannot count."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COUNTS_NOTHING: Mapping[str, object] = {"profile": "full"}
 
 
 class NoAnnouncements(Announcements):
-    """No pod is announced."""
+    """Does not announce pods."""
 
     def __init__(self) -> None:
         pass
@@ -149,7 +149,7 @@ def test_counts_again_after_the_configuration_was_restored() -> None:
 
 
 def warm_with_other_document_applied() -> Bind:
-    """It has read a document that announces nothing, and will look for another one."""
+    """Return a Bind that has read a document without rules about other pods, and is due to read the next one."""
     bind = Bind()
     bind.apply(COUNTS)
     bind.counting.current()

@@ -1,4 +1,4 @@
-"""The ledger entry after bind created its Binding: the pod's actual shares, even if its owner edits it."""
+"""The ledger entry after bind created its Binding: the pod's actual shares, even if the owner edits the pod."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class TwoAttempts:
         return self.harness.ledger().entries[self.pod.uid]
 
     def confirm(self) -> None:
-        """The watcher sees the pod on its node."""
+        """Let the watcher see the pod on its node."""
         self.harness.publish(self.leader)
         self.harness.run(self.leader, 5)
         assert self.entry().state is EntryState.BOUND
@@ -147,7 +147,7 @@ def test_releases_both_devices_when_a_pod_with_surplus_ends(attempts: TwoAttempt
     assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 8}
 
 
-def test_does_not_release_an_entry_that_the_watcher_released_first(attempts: TwoAttempts) -> None:
+def test_does_not_reduce_an_entry_that_the_watcher_confirmed_first(attempts: TwoAttempts) -> None:
     def confirmed_at_once(binding: Binding) -> Created | Refused | Unanswered:
         answer = attempts.carried_out(binding)
         attempts.confirm()
@@ -170,7 +170,7 @@ def test_keeps_surplus_reservations_if_the_deadline_has_passed(attempts: TwoAtte
 
 
 def test_makes_additional_calls_only_for_surplus_reservations() -> None:
-    """A second attempt that keeps the device of the first one included."""
+    """A second attempt that keeps the first attempt's device does not have a surplus."""
     attempts = TwoAttempts()
     attempts.harness.cluster.annotate("a", REQUEST, "3")
     attempts.table.calls = 0
@@ -182,7 +182,7 @@ def test_makes_additional_calls_only_for_surplus_reservations() -> None:
 
 
 class TakenOverTable(InMemoryLedgerTable):
-    """The first write is carried out, its answer is lost, and then another bind takes the entry over."""
+    """Carries out the first write and loses its answer, after another bind has taken the entry over."""
 
     is_lost = False
 

@@ -1,4 +1,4 @@
-"""Reservations in floating pools: with a node and alone, by label, and taken over."""
+"""Reservations in floating pools: alone or beside a node, by label, and taken over."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_does_not_reserve_if_one_ledger_is_not_ready(owner: str, is_rebuilt: boo
 
 
 @pytest.mark.parametrize("owner", [NODE, SEATS])
-def test_waits_for_a_ledger_that_is_rebuilt_beside_an_entry_of_an_earlier_attempt(owner: str) -> None:
+def test_refuses_bind_while_a_ledger_is_rebuilt_even_after_an_earlier_attempt(owner: str) -> None:
     world = slots_and_seats()
     world.reserve({SEATS: 2}, Demand(SLOT, 2))
     world.table.begin_rebuild(owner, 1)
@@ -260,7 +260,7 @@ def test_keeps_the_open_reservation_if_the_deadline_passes_between_the_releases(
 
 
 def test_keeps_the_clusters_entry_of_another_bind_that_bound_the_pod_elsewhere() -> None:
-    """The pod runs on the other node, and its seats are its own."""
+    """The pod runs on the other node, and keeps its seats."""
     world = slots_and_seats()
     binder = Answering(world.cluster, before=[lambda: world.bind(OTHER)])
 
@@ -285,7 +285,7 @@ def test_reduces_every_entry_to_the_request_of_the_bound_pod() -> None:
     assert opened[attempt] == {SLOT: 2, SLOTS_OF_ML: 2}
 
 
-def test_each_entry_has_an_open_reservation_if_the_deadline_passes_while_the_surplus_is_released() -> None:
+def test_each_entry_keeps_an_open_reservation_if_the_release_of_surplus_times_out() -> None:
     world = limited_slots(3)
     world.reserve({SLOTS_OF_ML: 3}, Demand(SLOT, 3))
     found = world.reserve({SLOTS_OF_ML: 2}, Demand(SLOT, 2))

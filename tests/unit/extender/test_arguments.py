@@ -1,4 +1,4 @@
-"""ExtenderArgs: which names are asked about, and on which state."""
+"""ExtenderArgs: the names of the requested nodes, and the state of the cluster that is used for them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.builders.unread_fields import UNREAD_FIELDS
 
 
 class Answering(NodeCache):
-    """Answers with what it was given, and counts how often it was asked for the cluster."""
+    """Returns the given answer, and counts the reads of the cluster."""
 
     def __init__(self, answer: Snapshot | CacheUnavailable, document: BerthConfiguration | None = None) -> None:
         self._answer = DecisionContext((document or BerthConfiguration()).policy(), answer)
@@ -100,14 +100,14 @@ def test_empty_list_does_not_need_the_cache(request_body: dict[str, object]) -> 
 
 
 def test_full_mode_reads_pods_from_the_cache_if_the_pod_requests_a_counted_resource() -> None:
-    """The request has nodes without their pods: what they hold would be free otherwise."""
+    """The request has nodes without their pods: the amounts that the pods hold would count as free otherwise."""
     holding = asking("holds", "n1", licence="3")
     cached = Snapshot.of([counted_node("n1", "9"), counted_node("other", "9")], [holding])
     cached = cached.assuming([AssumedPod("ml", "a", "uid-a", "n1", {LICENCE: 1})])
     request = full_mode([counted_node_object("n1", "4"), counted_node_object("new", "4")], asking_object(licence="1"))
     found = read_candidates(body_of(request), Answering(cached, configuration()))
     assert isinstance(found, RequestNodes)
-    # The nodes are the request's, with what it says of them; a node that the cache does not know has no pods.
+    # The nodes and their fields come from the request; a node that the cache does not know has no pods.
     assert sorted(found.snapshot.nodes) == ["n1", "new"]
     rejected = found.policy.feasibility(found.pod, found.names, found.snapshot).rejected
     assert {name: status.message for name, status in rejected.items()} == {"n1": "Insufficient example.com/licence"}
@@ -179,7 +179,7 @@ def test_finds_the_pods_version_without_decoding(body: str | bytes, version: str
     assert pod_version_in(body) == version
 
 
-# A request with a large pod is read by its texts, and is the same request as when it is decoded as a whole.
+# A request with a large pod is decoded in parts, with the same result as if it were decoded as a whole.
 
 NAMES = ["a", "b"]
 COUNT = 2_000
@@ -198,7 +198,7 @@ def read(body: str | bytes) -> SchedulingRequest:
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The lengths of the texts that are decoded."""
+    """Record the lengths of the texts that are decoded."""
     lengths: list[int] = []
 
     def loads(text: str) -> object:
@@ -253,7 +253,7 @@ def large(**spec: object) -> Manifest:
 
 
 def cases() -> dict[str, tuple[str, object]]:
-    """Bodies that no kube-scheduler sends, with the pod that they mean."""
+    """Return bodies that kube-scheduler does not send, each with the pod that it contains."""
     pod = large()
     metadata, spec, status = (orjson.dumps(pod[part]).decode() for part in ("metadata", "spec", "status"))
     others = '"Nodes":null,"NodeNames":["a","b"]}'
@@ -301,7 +301,7 @@ def resizing() -> Manifest:
 @pytest.mark.parametrize("name", cases())
 def test_reads_unusual_requests_like_full_decoding(name: str) -> None:
     body, manifest = cases()[name]
-    ordinary = read(json_of(large())).pod  # its spec is known as long as somebody uses it
+    ordinary = read(json_of(large())).pod  # keeps its spec in the cache while the pod is in use
     assert ordinary == read_pod(large())
     for _ in range(2):
         assert read(body).pod == read_pod(manifest)
@@ -337,7 +337,7 @@ def test_error_names_the_unreadable_field(part: str) -> None:
         assert next(iter(fields[part])) in found.reason
 
 
-def test_pods_with_identical_text_share_a_spec_only_in_the_same_namespace_and_owner() -> None:
+def test_pods_of_another_namespace_or_owner_do_not_share_a_spec_of_identical_text() -> None:
     found = []
     changes: list[Manifest] = [{}, {"namespace": "other"}, {"ownerReferences": []}]
     for change in changes:
@@ -386,7 +386,7 @@ def test_does_not_build_objects_for_fields_unused_by_scheduling(kind: str) -> No
         tracemalloc.stop()
     assert pod == read_pod(second)
     assert pod.spec is known.spec
-    # Texts of the parts, and the bytes of one of them to hash.
+    # The peak consists of the texts of the parts, and the bytes of one part for its hash.
     assert peak < 3 * len(body)
 
 

@@ -42,7 +42,7 @@ def test_log_names_the_code_of_the_main_reason(answer: Callable[..., Reply], nam
 
 
 class CountedOpenGangs:
-    """One open gang, and how often it was read."""
+    """Returns the given open gangs, and counts the reads."""
 
     def __init__(self, *opened: OpenGang) -> None:
         self.reads, self._opened = 0, opened
@@ -141,7 +141,7 @@ LOWEST = [PriorityClass("pause", -10)]
 def test_pod_that_may_evict_waits_until_the_cache_has_its_failed_attempt(
     answer: Callable[..., Reply], pod: dict[str, Any], classes: Sequence[PriorityClass], pods_version: str, waits: bool
 ) -> None:
-    """The node may have got its label, or its pods may have ended. To reject it would evict pods elsewhere."""
+    """The node may have its label by now, or its pods may have ended. Rejecting the node would evict pods elsewhere."""
     cache = FixedNodeCache(
         BerthConfiguration(), Snapshot.of([node("unlabeled")], priority_classes=classes), pods_version
     )

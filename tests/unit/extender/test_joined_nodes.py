@@ -43,7 +43,7 @@ def test_passes_a_joined_node_when_the_cache_has_it(answer: Callable[..., Reply]
         pytest.param(["joined"], CacheUnavailable("stale"), LATE, id="the cache becomes unavailable"),
     ],
 )
-def test_pauses_only_while_node_may_appear_in_cache_before_rejecting(
+def test_waits_before_rejecting_only_while_an_unknown_node_may_appear_in_the_cache(
     names: list[str], later: Snapshot | CacheUnavailable, pauses: int
 ) -> None:
     cache = late(later)

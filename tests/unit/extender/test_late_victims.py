@@ -30,7 +30,7 @@ APART = {
 NODE = node_with("n", labels={"kubernetes.io/hostname": "n"}, allocatable={"cpu": "4"})
 VICTIM = pod_with("victim", nodeName="n", requests={"cpu": "2"})
 MATE = pod_with("mate", TEAM, nodeName="n")
-"""A pod that only Berth has to evict, as for a custom plugin: the scheduler does not propose it."""
+"""A pod that must be evicted only for a rule of Berth, such as a custom plugin: the scheduler does not propose it."""
 
 OLD = [NODE, VICTIM]
 BOTH = [NODE, VICTIM, MATE]
@@ -43,7 +43,7 @@ def answer(
     deadline: float = 0.0,
     document: BerthConfiguration = FULL,
 ) -> tuple[set[str], int]:
-    """The victims, and the number of pauses. versions: the cache contains all changes of pods up to these."""
+    """Return the victims and the number of pauses. versions: the cache has all changes of pods up to these."""
     caches = [
         FixedNodeCache(document, each, version)
         if isinstance(each, CacheUnavailable)
@@ -68,9 +68,8 @@ def answer(
         pytest.param(OLD, ("4", "5"), id="a cache of pods before the preemptor"),
     ],
 )
-def test_evicts_pods_that_appear_in_the_cache(first: Sequence[Mapping[str, Any]], versions: Sequence[str]) -> None:
-    """With too few victims the preemptor waits for ever: the scheduler does not propose victims for a rule of
-    Berth's."""
+def test_evicts_pods_cached_during_the_wait(first: Sequence[Mapping[str, Any]], versions: Sequence[str]) -> None:
+    """With too few victims, the preemptor waits forever: the scheduler does not propose victims for Berth's rules."""
     assert answer(first, BOTH, versions) == ({"uid-victim", "uid-mate"}, LATE)
 
 
@@ -91,7 +90,7 @@ def test_pauses_only_while_the_cache_may_be_behind(
     assert answer(first, later, versions) == wanted
 
 
-def test_does_not_wait_for_rules_about_nodes_alone() -> None:
+def test_does_not_wait_if_all_rules_are_about_nodes_alone() -> None:
     assert answer([NODE], BOTH, document=BerthConfiguration.model_validate({"profile": "resource-segregation"}))[1] == 0
 
 

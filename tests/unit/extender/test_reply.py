@@ -84,7 +84,7 @@ def test_logs_decision_with_outcome_and_summary(
 
 
 class NoTime(NodeCache):
-    """A cluster of one node, and a limit for each decision that is over at once where it is 0."""
+    """Has a cluster of one node, and a time limit for each decision. A limit of 0 s is exceeded at once."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._policy = BerthConfiguration().policy(time_limit=TimeLimit(seconds, lambda: 0.0, lambda: 0.0))

@@ -29,7 +29,7 @@ SECRET = '{"username": "berth", "password": "hunter2"}'
 
 @pytest.fixture
 def account(load_function: Load, monkeypatch: pytest.MonkeyPatch) -> boto3.Session:
-    """What the function finds in place of an account, while the test lasts."""
+    """Replace the AWS account by moto during the test."""
     session = moto_session("secretsmanager")
     monkeypatch.setattr(aws_clients, "SESSION", session._session)
     return session

@@ -1,4 +1,4 @@
-"""bind's function without a configuration document and a ledger."""
+"""bind's function without a configuration document or a ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function with a route checks the certificate itself where callers have one: the real modules."""
+"""Every function with a route checks the client certificate itself if callers have one. Uses the real modules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MTLS = {"BERTH_AUTHENTICATION": "mtls", "BERTH_CACHE_TABLE": TABLE}
 
 @pytest.fixture
 def allow_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The allow-list in moto, which is all of the account there is."""
+    """Store the allow-list in moto, in place of the AWS account."""
     session = moto_session("dynamodb")
     client = session.client("dynamodb")
     create_cache_table(client, TABLE)

@@ -42,7 +42,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
 
 @pytest.fixture
 def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
-    """A node with 4."""
+    """Create a ledger of a node with 4 licences."""
     name = new_table(dynamodb)
     table = DynamoDBLedgerTable(dynamodb, name)
     table.create(new_ledger("n10", {LICENCE: 4}, {}, 1))

@@ -1,4 +1,4 @@
-"""healthz: 200 when there is something to decide on, else 503 and the reason."""
+"""healthz: 200 if there is a cluster to decide on, else 503 and the reason."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an image of a function would hold (SnapStart): nothing that has to be unique, no clock, no connection.
+"""A SnapStart image of a function must not contain a unique value, a time or a connection.
 
-Lambda takes it when a version is published, after the import, and starts every environment from it, for weeks.
+Lambda takes the image after the import, when a version is published, and starts every environment from it for weeks.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ EXCEPTIONS = {
     "platform posix.uname": "for the user agent",
     "random Random.seed": "botocore spreads its retries by it, the first ones alike in all environments",
 }
-"""What libraries do, and why it may be the same in all environments."""
+"""Calls of libraries, and why their results may be the same in all environments."""
 
 
 def recorded(*handlers: Path) -> set[tuple[Path, str]]:
-    """By handler: the package that asked, and for what. One process imports all of them."""
+    """Return each handler with a package and the function it called. One process imports all handlers."""
     lines = run("-m", "tests.fakes.import_recorder", *map(str, handlers), **KEYS)
     return {(Path(handler), asked) for handler, _, asked in (line.partition(" ") for line in lines)}
 
@@ -64,7 +64,7 @@ def test_detects_import_that_reads_time_randomness_process_id_or_network(tmp_pat
 
 @pytest.fixture
 def credentials_endpoint() -> Iterator[str]:
-    """Where a function with SnapStart finds its role's credentials, instead of in its environment."""
+    """Serve a role's credentials: a function with SnapStart does not get them in its environment."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -88,7 +88,7 @@ def credentials_endpoint() -> Iterator[str]:
 
 
 def test_renews_old_credentials_stored_in_a_snapshot_image(credentials_endpoint: str) -> None:
-    """By wall time, before each call that they sign: an image is restored after they have expired."""
+    """Each signed call checks expiry by wall time first: an image may be restored after the credentials expired."""
     program = """
 import datetime, importlib.util, sys
 spec = importlib.util.spec_from_file_location("app", "functions/filter/app.py")

@@ -41,7 +41,7 @@ def test_uses_configured_plugin_arguments(load_function: Load, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [*VERBS, "preempt"])
-def test_warm_up_event_refreshes_the_snapshot_without_a_response(load_function: Load, name: str) -> None:
+def test_warm_up_event_loads_the_snapshot_and_returns_its_version(load_function: Load, name: str) -> None:
     handler = load_function(name, {})
     cache = handler.__globals__["cache"]
     assert cache.reader.version == 0

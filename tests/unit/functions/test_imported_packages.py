@@ -35,7 +35,7 @@ NOT_OF_A_VERB = (
 )
 
 OF_THE_AUTHORIZER = {"berth.garbage_collection", *("berth.lease", "berth.lease.clock")}
-"""What it takes of other rooms: the clock of its deadline, and the wait for a read until then."""
+"""Modules of other packages: the pause of garbage collection, and the clock of the authorizer's deadline."""
 
 PROGRAM = """
 import importlib.util, sys
@@ -58,7 +58,7 @@ EKS = {"BERTH_EKS_CLUSTER": "prod", "BERTH_KUBECONFIG_SECRET": ""}
 
 
 def imported(*functions: str, **variables: str) -> set[str]:
-    """The names of all modules that these functions import."""
+    """Return the names of all modules that these functions import."""
     handlers = [str(PROJECT / "functions" / function / "app.py") for function in functions]
     return set(run("-c", PROGRAM, *handlers, **(KEYS | variables)))
 
@@ -81,12 +81,12 @@ OTHERS = {handler.parent.name for handler in PROJECT.glob("functions/*/app.py")}
     ],
 )
 def test_functions_import_only_the_listed_packages(functions: set[str], allowed: set[str]) -> None:
-    """boto3 with s3transfer once was imported."""
+    """boto3 was once imported, with s3transfer."""
     assert packages(imported(*sorted(functions))) - allowed == set()
 
 
 def test_bind_on_eks_imports_neither_the_kubernetes_client_nor_watcher_code() -> None:
-    """The client takes a third of its start, and only a kubeconfig needs it."""
+    """The client takes a third of the function's start time, and only a kubeconfig needs it."""
     modules = imported("bind", **EKS)
     assert packages(modules) - EVERY_FUNCTION == set()
     assert [module for module in sorted(modules) if module.startswith(NOT_OF_BIND)] == []
@@ -98,7 +98,7 @@ PLUGINS = {type(found.plugin(found.args())).__module__ for found in map(shipped_
 
 @pytest.mark.parametrize("function", ["filter", "filter_onlyone", "prioritize", "preempt"])
 def test_verbs_import_neither_plugins_nor_parts_of_bind(function: str) -> None:
-    """The configuration in force says which plugins there are; only mutual TLS needs certificates."""
+    """The configuration in force determines the plugins; only mutual TLS needs certificates."""
     modules = imported(function)
     assert modules & PLUGINS == set()
     assert [module for module in sorted(modules) if module.startswith(NOT_OF_A_VERB)] == []
@@ -106,11 +106,11 @@ def test_verbs_import_neither_plugins_nor_parts_of_bind(function: str) -> None:
 
 @pytest.mark.parametrize("function", ["authorizer", "pre_traffic"])
 def test_functions_without_configuration_do_not_import_pydantic(function: str) -> None:
-    """Importing it takes half as long as importing a client of AWS."""
+    """Importing it takes half as long as importing an AWS client."""
     assert packages(imported(function)) - SMALL_FUNCTION == set()
 
 
 def test_authorizer_does_not_import_scheduling() -> None:
-    """It stands before each verb. The outcomes of reading a request are in `extender`."""
+    """The authorizer runs before each verb. It needs `extender` for the outcomes of reading a request."""
     modules = {module for module in imported("authorizer") if module.startswith("berth.")} - OF_THE_AUTHORIZER
     assert {module.split(".")[1] for module in modules} <= {"authentication", "extender", "runtime"}

@@ -27,7 +27,7 @@ STALE = '{"nodeCache": {"maxStaleness": 0.001}}'
 
 
 class Published:
-    """Lambda with these handlers for the versions; what it was asked."""
+    """Invokes these handlers as Lambda invokes the versions. asked: the versions that were invoked."""
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
         self._handlers = {VERSIONS[verb]: handler for verb, handler in handlers.items()}
@@ -53,12 +53,12 @@ def codedeploy() -> Iterator[tuple[Any, Stubber]]:
 
 @pytest.fixture(scope="module")
 def handlers(load_function: Load, cluster_dump: str) -> dict[str, Handler]:
-    """Return the real ones on the session's stack. The filters wait only once for the node that does not exist."""
+    """Return the real handlers on the session's stack. The filters wait only once for the node that does not exist."""
     return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump} if verb == "bind" else {}) for verb in VERBS}
 
 
 def handled(published: Published, codedeploy: tuple[Any, Stubber], status: str) -> dict[str, Any]:
-    """The hook's answer; CodeDeploy expects this status once."""
+    """Return the hook's answer, and check that CodeDeploy gets this status once."""
     client, stubber = codedeploy
     stubber.add_response("put_lifecycle_event_hook_execution_status", {}, {**HOOK_EVENT, "status": status})
     report = PreTrafficHook(VERSIONS, published, client.put_lifecycle_event_hook_execution_status).handle(EVENT)

@@ -28,7 +28,7 @@ Load = Callable[..., Callable[..., Any]]
 
 @pytest.fixture
 def table(dynamodb: DynamoDBClient) -> Iterator[DynamoDBCacheTable]:
-    """A cache table of the function's own, empty."""
+    """Create an empty cache table for the function alone."""
     create_cache_table(dynamodb, TABLE)
     yield DynamoDBCacheTable(dynamodb, TABLE)
     dynamodb.delete_table(TableName=TABLE)
@@ -129,7 +129,7 @@ def test_reports_missing_table_as_outcome(load_function: Load, tmp_path: Path) -
 def test_warns_about_nodes_without_a_name(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
-    """Otherwise they would be lost silently: a node without a name is in no answer."""
+    """Otherwise they would be lost silently: answers do not contain a node without a name."""
     path = dump(tmp_path, {"name": "n1"}, {"labels": {}}, {"name": ""})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
     assert handler(EVENT, LocalLambdaContext(SECONDS))["nodes"] == 1

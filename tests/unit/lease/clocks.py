@@ -23,9 +23,9 @@ class EnvironmentClock(Clock):
         self._wall += seconds
 
     def freeze(self, seconds: float) -> None:
-        """Time passes while the environment is frozen: the monotonic clock stands still."""
+        """Let time pass while the environment is frozen: the monotonic clock stands still."""
         self._wall += seconds
 
     def set_wall(self, by: float) -> None:
-        """The wall clock is set, without any time passing."""
+        """Set the wall clock, without any time passing."""
         self._wall += by

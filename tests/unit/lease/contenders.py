@@ -58,7 +58,7 @@ class Contender:
         return self.elector.step().outcome
 
     def step_until_due(self) -> Step:
-        """Wait for the next step as the last one said, and take it."""
+        """Wait until the next step is due, and take it."""
         step = self.elector.step()
         while step.outcome is ElectionOutcome.IDLE:
             self.clock.advance(step.again_in)
@@ -92,7 +92,7 @@ class Contender:
         return self.elector.release()
 
     def calls(self) -> list[str]:
-        """The calls of its lock since the last time this was asked."""
+        """Return the calls of the lock since the previous call of this method."""
         calls = self.lock.calls.copy()
         self.lock.calls.clear()
         return calls
@@ -108,7 +108,7 @@ class Contender:
 
 
 def leading(store: LeaseStore, **options: Any) -> Contender:
-    """A leader in epoch 0, whose calls so far do not count."""
+    """Return a leader in epoch 0, without the calls that it has made so far."""
     alpha = Contender(store, "alpha", **options)
     alpha.lead()
     alpha.calls()
@@ -116,7 +116,7 @@ def leading(store: LeaseStore, **options: Any) -> Contender:
 
 
 def pass_time(seconds: float, *contenders: Contender) -> None:
-    """The same time passes for all of them."""
+    """Let the same time pass for all contenders."""
     for contender in contenders:
         contender.clock.advance(seconds)
 

@@ -1,4 +1,4 @@
-"""The lock on DynamoDB, with faults on the wire: below botocore's retries, above whatever answers."""
+"""The lock on DynamoDB, with faults of the network: below botocore's retries, and above the server or emulator."""
 
 from __future__ import annotations
 
@@ -85,21 +85,21 @@ class DynamoDBStore(LeaseStore):
 def client_of(
     send: Send, endpoint_url: str | None = None, *, attempts: int = 1, config: Config | None = None
 ) -> DynamoDBClient:
-    """A client with short timeouts, as they are to be. `send`: how a request reaches DynamoDB."""
+    """Return a client with short timeouts. `send`: sends a request to DynamoDB."""
     client: DynamoDBClient = _session().client(
         "dynamodb",
         endpoint_url=endpoint_url,
         config=config
         or Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": attempts, "mode": "standard"}),
     )
-    answer: Any = partial(_answer, send)  # the stubs know no handler that answers
+    answer: Any = partial(_answer, send)  # the stubs do not know handlers that return a response
     client.meta.events.register_first("before-send.dynamodb", answer)
     return client
 
 
 @cache
 def moto_client(*, attempts: int = 1) -> DynamoDBClient:
-    """In this process, one request at a time: moto is not to be asked by several threads."""
+    """Return a client of moto in this process. Only one thread at a time may use it."""
     moto_caches.install()
     stubber = BotocoreStubber()
     stubber.enabled = True
@@ -117,7 +117,7 @@ class MotoStore(DynamoDBStore):
 
 
 class EmulatorStore(DynamoDBStore):
-    """On an emulator, over real connections: several threads may ask."""
+    """Runs on an emulator over real connections: several threads may use it."""
 
     def __init__(self, endpoint_url: str) -> None:
         super().__init__(_emulator_client(endpoint_url))
@@ -125,12 +125,12 @@ class EmulatorStore(DynamoDBStore):
 
 @cache
 def _session() -> boto3.session.Session:
-    # One of its own: the default one may belong to an embedded DynamoDB by now.
+    # A separate session: the default session may belong to an embedded DynamoDB by now.
     return boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=_REGION)
 
 
 class _OnTheWire(LeaseLock):
-    """Says whose faults are to happen while one of its calls is under way."""
+    """Activates the faults of this lock during each of its calls."""
 
     def __init__(self, lock: LeaseLock, faults: Faults) -> None:
         self._lock = lock
@@ -156,7 +156,7 @@ class _OnTheWire(LeaseLock):
 
 
 def _answer(send: Send, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
-    """Stands where botocore is about to send: what this returns is the response, what it raises is the connection's."""
+    """Send in place of botocore. The return value is the response; an exception is an error of the connection."""
     faults = _FAULTS.get()
     fault = None if faults is None else faults.take()
     if faults is None or fault is None:
@@ -183,7 +183,7 @@ def _error(url: str, code: str) -> AWSResponse:
 
 
 def error_response(url: str, body: bytes) -> AWSResponse:
-    """DynamoDB's answer to a request that it refuses."""
+    """Return DynamoDB's answer to a request that it refuses."""
     return AWSResponse(url, 400, HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"}), _Body(body))
 
 

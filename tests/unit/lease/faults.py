@@ -19,7 +19,7 @@ ERROR_CODES = {Fault.THROTTLED, Fault.TRANSACTION_CONFLICT, Fault.REFUSED}
 
 
 class Faults:
-    """The faults of one lock's calls, in order; when they are used up every call succeeds, or fails `always`."""
+    """The faults of one lock's calls, in order. After them every call succeeds, or has the fault `always` if set."""
 
     def __init__(self) -> None:
         self._planned: list[Fault | None] = []
@@ -27,7 +27,7 @@ class Faults:
         self.always: Fault | None = None
 
     def plan(self, *faults: Fault | None) -> None:
-        """Plan the fates of the next calls, one each; None: succeeds."""
+        """Plan the outcomes of the next calls, one for each call. None: the call succeeds."""
         self._planned += faults
 
     def forget(self) -> None:
@@ -35,11 +35,11 @@ class Faults:
         self._planned.clear()
 
     def take(self) -> Fault | None:
-        """The fault of the call that is being made."""
+        """Return the fault of the call that is being made."""
         return self._planned.pop(0) if self._planned else self.always
 
     def hold_back(self, write: Callable[[], object]) -> None:
-        """Keep a write that its sender has given up."""
+        """Keep a write whose sender no longer waits for the response."""
         self._held_back.append(write)
 
     def deliver(self) -> None:

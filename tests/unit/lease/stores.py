@@ -1,4 +1,4 @@
-"""The stores that the lock runs on, behind one face: what is in the item, and locks whose calls can be made to fail."""
+"""The stores that the lock runs on, behind one interface: the attributes of the item, and locks with planned faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stored_lease(
     uid: str = "uid-1",
     handover_at: float | None = None,
 ) -> Attributes:
-    """The attributes of a record as another program left it."""
+    """Return the attributes of a record that another program has written."""
     attributes: Attributes = {
         "holderIdentity": holder,
         "leaseDurationSeconds": Decimal(lease_duration_seconds),
@@ -45,7 +45,7 @@ def stored_lease(
 
 
 class ObservedLock(LeaseLock):
-    """Notes every call, and lets something happen just before one or just after: another candidate, a pause."""
+    """Records every call, and runs planned actions just before or after one: another candidate's step, a pause."""
 
     def __init__(self, lock: LeaseLock, faults: Faults) -> None:
         self._lock = lock
@@ -54,11 +54,11 @@ class ObservedLock(LeaseLock):
         self.calls: list[str] = []
 
     def before_next(self, call: str, action: Callable[[], object]) -> None:
-        """Once, before the next call of this name reaches the store."""
+        """Run the action once, before the next call of this name reaches the store."""
         self._actions.append((f"before {call}", action))
 
     def after_next(self, call: str, action: Callable[[], object]) -> None:
-        """Once, after the next call of this name has reached the store and before it returns."""
+        """Run the action once, after the next call of this name has reached the store and before it returns."""
         self._actions.append((f"after {call}", action))
 
     def forget(self) -> None:
@@ -93,7 +93,7 @@ class LeaseStore(ABC):
 
     @abstractmethod
     def lock(self) -> ObservedLock:
-        """A lock with faults of its own."""
+        """Return a lock with faults of its own."""
 
     @abstractmethod
     def attributes(self) -> Attributes:
@@ -116,7 +116,7 @@ class LeaseStore(ABC):
 
 
 class InMemoryStore(LeaseStore):
-    """The lock for simulation. Faults happen at the port, since there is no wire."""
+    """Stores the item in memory, for simulation. Faults are injected into the lock, because there is no network."""
 
     def __init__(self) -> None:
         self.item = InMemoryItem()

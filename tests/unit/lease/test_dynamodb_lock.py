@@ -34,7 +34,7 @@ def dynamodb(client: DynamoDBClient) -> Iterator[Stubber]:
 
 @pytest.fixture
 def lock(client: DynamoDBClient) -> DynamoDBLeaseLock:
-    """Its ids are id-1, id-2 and so on."""
+    """Return a lock whose ids are id-1, id-2 and so on."""
     ids = iter(f"id-{number}" for number in range(1, 9))
     return DynamoDBLeaseLock(client, "table", lambda: next(ids))
 
@@ -76,7 +76,7 @@ def test_error_names_cause_and_remedy(
 
 
 class TestBotocoresRetry:
-    """The first attempt is committed, its response lost; botocore tries again and meets a failed condition."""
+    """The first attempt is committed and its response is lost; botocore tries again and meets a failed condition."""
 
     @pytest.fixture
     def store(self, monkeypatch: pytest.MonkeyPatch) -> MotoStore:

@@ -1,4 +1,4 @@
-"""The elector's own manners: when it wants to be called, what it calls back, and an election that is off."""
+"""The elector: when its next step is due, its callbacks, its runs, and standbys of the watcher."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def store() -> InMemoryStore:
     return InMemoryStore()
 
 
-def test_rejects_an_empty_identity_of_a_candidate(store: InMemoryStore) -> None:
+def test_rejects_a_candidate_with_an_empty_identity(store: InMemoryStore) -> None:
     with pytest.raises(ValueError, match="identity must not be empty"):
         Contender(store, "")
 
@@ -164,7 +164,7 @@ def test_announced_handover_counts_down_while_leading(store: InMemoryStore) -> N
 
 
 def waiting(contender: Contender, stop_after: int) -> Callable[[float], bool]:
-    """Waits for the requested time, and stops after so many waits."""
+    """Return a wait that advances the clock, and stops after this number of waits."""
     waits: list[float] = []
 
     def wait(seconds: float) -> bool:
@@ -209,7 +209,7 @@ def test_leader_releases_the_lease_if_the_work_fails(store: InMemoryStore) -> No
     assert holder(store) == ("", 0)
 
 
-def test_repeats_a_release_without_response_once(store: InMemoryStore) -> None:
+def test_repeats_a_failed_release_once(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
     alpha.faults.plan(None, None, Fault.THROTTLED)
     run(alpha.elector, waiting(alpha, 1))
@@ -218,7 +218,7 @@ def test_repeats_a_release_without_response_once(store: InMemoryStore) -> None:
 
 
 def test_leader_whose_publications_renew_the_lease_keeps_working(store: InMemoryStore) -> None:
-    """Publications come more often than renewals would: then there is none."""
+    """Publications are more frequent than renewals would be, so the elector does not renew the lease itself."""
     alpha = Contender(store, "alpha")
     published: list[bool] = []
 
@@ -243,7 +243,7 @@ HORIZON_SECONDS = 180.0
 
 
 class Starts:
-    """Starts of the watcher, each with a run time of its own; all stand for one place."""
+    """Starts of the watcher, each with a run time of its own; all compete for one lease."""
 
     def __init__(self) -> None:
         self.clock = EnvironmentClock()
@@ -317,7 +317,7 @@ def test_only_one_candidate_waits_and_others_end_after_one_read() -> None:
 
 def test_candidate_may_wait_until_a_crashed_standbys_lease_expires() -> None:
     starts = Starts()
-    assert starts.start().may_wait()  # and is not heard of again
+    assert starts.start().may_wait()  # and crashes
     starts.clock.advance(16)
     second = starts.start()
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""Two clocks, and what follows from them for a lease of one's own and for another's."""
+"""Validity of one's own lease and of another holder's, by the monotonic clock and the wall clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = Instant(monotonic=50, wall=1000)
 
 
 def after(monotonic: float, wall: float) -> Instant:
-    """So many seconds after the start, by either clock."""
+    """Return the instant this many seconds after the start, by each clock."""
     return Instant(START.monotonic + monotonic, START.wall + wall)
 
 
@@ -31,7 +31,7 @@ def after(monotonic: float, wall: float) -> Instant:
         pytest.param(1, 1e7, False, True, id="wall clock set ahead: only its own lease has ended"),
     ],
 )
-def test_validity_uses_the_clock_that_advanced_more(monotonic: float, wall: float, own: bool, anothers: bool) -> None:
+def test_only_own_validity_ends_by_the_faster_clock(monotonic: float, wall: float, own: bool, anothers: bool) -> None:
     now = after(monotonic, wall)
     assert Term(LEASE, START).is_valid(now) is own
     assert Observation(LEASE, START).is_valid(now) is anothers

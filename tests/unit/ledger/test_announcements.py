@@ -1,4 +1,4 @@
-"""When an announcement ends."""
+"""When an announcement ends, and which verbs and plugins see an announced pod."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NODES = (node("node-a"), node("node-b"))
 
 
 def on(name: str) -> list[Pod]:
-    """The cache's pod p on this node; empty: unbound."""
+    """Return the cache's pod p on this node; empty: unbound."""
     return read_pods([pod_object("p", node_name=name)])[0]
 
 
@@ -103,7 +103,7 @@ def test_begun_bind_counts_until_its_announcement_or_expiry(now: float, announce
     assert AnnouncementReader(log).read()[1] == ()
 
 
-# Verbs see announced pods that the cache does not show: every filter and every score that looks at pods.
+# Verbs see announced pods that the cache does not show, in every filter and score that reads pods.
 
 NAMES = ["node-a", "node-b"]
 DATABASES = {"matchLabels": {"app": "db"}}
@@ -123,7 +123,7 @@ def requesting(**requests: str) -> Mapping[str, Any]:
 
 
 def only(plugin: str, **fields: Any) -> BerthConfiguration:
-    """A profile with this plugin alone."""
+    """Return a configuration whose profile has this plugin alone."""
     definition = {"plugins": {"enabled": [{"name": plugin}]}, "scores": "totals", **fields}
     return BerthConfiguration.model_validate({"profile": "one", "definitions": {"one": definition}})
 
@@ -243,7 +243,7 @@ class PrefersToBeAlone(ScorePlugin):
 
 
 def test_custom_scoring_plugin_sees_an_announced_pod(tmp_path: Path) -> None:
-    """Its profile has no filter, and no plugin that looks at all nodes."""
+    """Its profile has no filter, and no cluster-wide plugin."""
     (tmp_path / "berth_plugins").mkdir()
     (tmp_path / "berth_plugins" / "soft.py").write_text(SOFT_RULE)
     with installed_plugins(tmp_path):
@@ -266,7 +266,7 @@ def test_verbs_in_the_same_process_see_a_pod_before_its_announcement() -> None:
     world.verbs_cache.asked_about(q)
     with world.begun.begun(Binding("default", "p", p.uid, "node-a")):
         assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
-        # Bind judges by what is announced: otherwise two binds at once would reject each other.
+        # bind counts announced pods only: otherwise two concurrent binds would reject each other.
         with world.begun.begun(Binding("default", "q", q.uid, "node-a")):
             assert world.bind("q").outcome is BindOutcome.BOUND
     assert reasons(world, "p") == {"node-a": ANTI_AFFINITY}
@@ -288,7 +288,7 @@ def test_pod_does_not_see_its_own_announcement() -> None:
     ],
 )
 def test_pod_without_rules_is_announced_for_the_rules_of_other_pods(namespace: str, spec: Mapping[str, Any]) -> None:
-    """Rules of other profiles may depend on it."""
+    """Rules of other profiles may depend on the pod."""
     configuration = {"profile": "full", "profiles": {"batch": "label-priority"}}
     world = World(BerthConfiguration.model_validate(configuration))
     terms = {"labelSelector": DATABASES, "topologyKey": ZONE, "namespaceSelector": {}}

@@ -1,4 +1,4 @@
-"""The main reason of a decision: the one that rejects the most nodes."""
+"""The main reason of a decision is the reason that rejects the most nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FULL = unschedulable("NodeResourcesFit", "Too many pods", reason_code=ReasonCode
 
 
 def rejected(statuses: Sequence[Status], known: Sequence[Status]) -> Rejected:
-    """A node for each of the statuses. known: the distinct ones, in the order in which they came up."""
+    """Return a rejected node for each status. known: the distinct statuses, in the order of their first use."""
     names = [f"n{number}" for number in range(len(statuses))]
     return Rejected(names, bytes(map(known.index, statuses)), known)
 

@@ -32,7 +32,7 @@ SECOND = unresolvable("Second", "the second said no")
 
 
 class Forbids(FilterPlugin):
-    """Says no to the nodes that have the label."""
+    """Rejects the nodes that have the label."""
 
     def __init__(self, label: str, status: Status) -> None:
         self.name, self._label, self._status = status.plugin, label, status
@@ -157,7 +157,7 @@ def test_plugin_that_applies_to_exempt_pods_filters_them() -> None:
 
 
 def resolvable(decides: Policy, snapshot: Snapshot) -> set[str]:
-    """The nodes in FailedNodes. Every other rejected node is in FailedAndUnresolvableNodes."""
+    """Return the nodes in FailedNodes. Every other rejected node is in FailedAndUnresolvableNodes."""
     found = decides.feasibility(pod(), list(snapshot.nodes), snapshot)
     assert found.failed.keys().isdisjoint(found.unresolvable)
     assert found.rejected == {**found.failed, **found.unresolvable}
@@ -200,7 +200,7 @@ def test_profile_without_counting_passes_exempt_pods() -> None:
     assert found.exempts(asking(namespace="kube-system", licence="1"))
 
 
-def test_lists_nodes_where_preemption_may_help_by_name() -> None:
+def test_nodes_where_preemption_may_help_are_sorted_by_name() -> None:
     names = [f"n{number}" for number in range(9)]
     snapshot = Snapshot.of([node(name, {"full": ""}) for name in names])
     decides = Policy(
@@ -246,7 +246,7 @@ def test_exempts_only_the_configured_namespaces() -> None:
 
 
 def without(change: str) -> dict[str, Any]:
-    """A pod of a DaemonSet that lacks one thing that the DaemonSet controller sets."""
+    """Return a pod of a DaemonSet that lacks one thing that the DaemonSet controller sets."""
     obj: dict[str, Any] = deepcopy(pod_object(controller_kind="DaemonSet"))
     owner, spec = obj["metadata"]["ownerReferences"][0], obj["spec"]
     required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]

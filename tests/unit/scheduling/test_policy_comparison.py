@@ -105,7 +105,7 @@ def test_samples_pending_pods_first_then_the_newest_of_each_controller() -> None
 
 
 def test_samples_placed_pods_even_if_many_are_pending() -> None:
-    """Pods that have no node by either policy would hide that no pod has one by the new policy."""
+    """Pending pods that neither policy places would hide that the new policy cannot place any pod."""
     pending = [replace(pod(f"pending-{number}"), uid=f"pending-{number}") for number in range(30)]
     snapshot = Snapshot.of(NODES, [*pending, *(on("a", float(number), pod(f"on-{number}")) for number in range(30))])
     names = [each.name for each in recent_pods(snapshot, most=20)]

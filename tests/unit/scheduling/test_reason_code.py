@@ -37,7 +37,7 @@ PreemptionPolicyNever NominatedNodePending VictimNotLower PreemptionNotHelpful N
 NotBestCandidate GangWaitsForMembers GangDoesNotFit GangPlacedElsewhere GangInvalid GangInOtherDomain PartOfGang
 VictimUnreadable InsufficientFloatingResource KeptForHigherPriority RequestAbovePool NodeWithoutDomain GangWaitsForPool
 """
-"""A code is added here with the release that adds it; none is removed."""
+"""A code is added here with the release that adds it, and never removed."""
 
 
 def test_reason_codes_of_version_1_are_complete_and_unchanged() -> None:
@@ -50,7 +50,7 @@ def test_each_code_is_one_word_in_camel_case() -> None:
 
 
 def constant_statuses() -> Iterator[tuple[str, Status]]:
-    """The statuses that the modules of the plugins keep as constants."""
+    """Yield the statuses that the modules of the plugins keep as constants."""
     for found in walk_packages(plugins.__path__, f"{plugins.__name__}."):
         for constant, value in vars(import_module(found.name)).items():
             if isinstance(value, Status) and value.reasons:
@@ -58,7 +58,7 @@ def constant_statuses() -> Iterator[tuple[str, Status]]:
 
 
 @pytest.mark.parametrize("status", [pytest.param(status, id=name) for name, status in constant_statuses()])
-def test_every_constant_status_of_a_plugin_has_its_own_code(status: Status) -> None:
+def test_constant_status_of_a_plugin_has_a_specific_reason_code(status: Status) -> None:
     assert status.plugin in SHIPPED_PLUGINS
     assert ReasonCode.PLUGIN_REASON not in status.reason_codes
 

@@ -1,4 +1,4 @@
-"""bind as the barrier of a gang: when members are bound, and what a member leaves that is not."""
+"""bind as the barrier of a gang: when members are bound, and what an unbound member leaves behind."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_waits_for_all_members_if_only_a_stale_cache_shows_others_on_nodes() -> 
     ],
 )
 @pytest.mark.parametrize("when_stale", [*WhenStale])
-def test_binds_members_together_without_the_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
+def test_does_not_bind_one_member_without_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
     world = GangWorld(gang_of(4))
     world.cache = FixedNodeCache(CONFIGURATION, CacheUnavailable("the data is 300 s old", when_stale))
     if not annotated:
@@ -215,7 +215,7 @@ def test_waiting_members_mostly_read_the_smaller_domain_item() -> None:
         world.schedule(member, tries=1)
     world.world.run(10.0)
     calls = Counter(world.wire.calls)
-    # Each waits for 2.5 s: it looks at the gang's item once a second, and at the domain several times.
+    # Each member waits for 2.5 s. It reads the gang's item once a second, and the domain several times.
     assert calls["GetItem gang"] <= 3 * 5
     assert calls["GetItem domain"] >= 3 * 8
 
@@ -227,7 +227,7 @@ class TestOneTopologyDomain:
 
     @staticmethod
     def world(*zones: str, minimum: int, per_node: int = 1) -> GangWorld:
-        """A member for each zone, on a node of its own unless several share one."""
+        """Return a world with a member for each zone, and `per_node` members on a node."""
         members = gang_of(len(zones), minimum=minimum, topology_key=ZONE, per_node=per_node)
         return GangWorld(members, zones=dict(zip([member.node for member in members], zones, strict=True)))
 
@@ -286,7 +286,7 @@ class TestOneTopologyDomain:
         assert world.outcomes == {BindOutcome.GANG_WAITS: 1}
 
     def test_rejects_member_with_another_topology_key(self) -> None:
-        """filter may have passed it on data that were too old."""
+        """filter may have passed the member on stale data."""
         *first, last = gang_of(3)
         world = GangWorld(
             [*(replace(each, topology_key=ZONE) for each in first), last], zones={each.node: "a" for each in first}

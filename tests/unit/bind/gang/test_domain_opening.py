@@ -1,4 +1,4 @@
-"""Gangs that contend for the domain: which one is placed, how the others wait in bind, and what they leave."""
+"""Gangs that contend for the domain: which gang is placed, how the others wait in bind, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TestTwoGangs:
 
 
 class TestGangsThatWaitForAnother:
-    """In bind, while another gang is open: filter has passed them, and kube-scheduler says that they are placed."""
+    """Gangs wait in bind while another gang is open. filter has passed them, and kube-scheduler assumes their pods."""
 
     @pytest.mark.parametrize("gangs", [2, 3])
     def test_places_all_gangs_if_there_is_room(self, gangs: int) -> None:
@@ -62,7 +62,7 @@ class TestGangsThatWaitForAnother:
         world.world.run(PLACING_SECONDS + 1.0)
         assert world.reasons == {"gang waits: another gang is being placed": 6}
 
-    def test_does_not_wait_longer_for_a_gang_that_stays_incomplete(self) -> None:
+    def test_stops_waiting_for_a_gang_that_stays_incomplete(self) -> None:
         first, second = gang_of(6)[:5], gang_of(6, name="other")
         world = GangWorld([*first, *second], http_timeout=29.0)
         for member in [*first, *second]:
@@ -95,8 +95,8 @@ class TestGangsThatWaitForAnother:
         world.run(120.0, tries=1000)
         assert world.bound(None) == set(world.members)
 
-    def test_queues_at_most_the_minimum_of_members_of_a_gang(self) -> None:
-        """Whoever creates its pods says how many there are."""
+    def test_queues_at_most_the_minimum_number_of_members_of_a_gang(self) -> None:
+        """A user can create any number of pods for a gang."""
         first, many = gang_of(3)[:1], gang_of(300, name="elastic", minimum=2)
         world = GangWorld([*first, *many])
         world.publish()
@@ -108,7 +108,7 @@ class TestGangsThatWaitForAnother:
 
 
 class TestGangThatNeverComesToItsEnd:
-    """One of its members never comes to bind, and the calls of the others overlap: so its round stays open."""
+    """One member never reaches bind, and the calls of the others overlap, so the gang's round stays open."""
 
     @staticmethod
     def world(*endless: str, http_timeout: float) -> GangWorld:
@@ -138,7 +138,7 @@ class TestGangThatNeverComesToItsEnd:
 
 
 class SeenAnnouncements(Announcements):
-    """For each announcement the open gang."""
+    """Records the open gang at each announcement."""
 
     def __init__(self, world: GangWorld) -> None:
         self._world = world
@@ -160,7 +160,7 @@ class SeenAnnouncements(Announcements):
 
 
 class TestAnnouncements:
-    """Rules about other pods count an announced pod. One whose gang waits for another one keeps no pod of that away."""
+    """Rules about other pods count announced pods, so a member is not announced while its gang waits for another."""
 
     def test_members_are_announced_only_while_their_gang_is_open(self) -> None:
         found = [each for number in range(3) for each in gang_of(4, name=f"gang-{number}")]
@@ -171,7 +171,7 @@ class TestAnnouncements:
         assert {gang == opened for gang, opened in announcements.seen} == {True}
 
     def test_announcement_is_withdrawn_before_the_call_queues(self) -> None:
-        """The gang was the open one at an earlier look."""
+        """The gang was open at an earlier read of the domain."""
         table = InMemoryGangTable(InMemoryLedgerTable())
         table.put_domain(Domain(claim("other", opened_at=1.0), 1), Domain())
         found = gang_of_pod(members("train", 4)[0], {}, ENABLED)
@@ -214,7 +214,7 @@ def test_only_waiting_members_count_towards_the_minimum(first: Mapping[str, Any]
 
 
 class TestDomainThatIsNotNeeded:
-    """A call opens it for its gang, and then takes no part in a round. Others must not wait for that gang."""
+    """If a call does not join a round, it must not leave the domain open: other gangs would wait for its gang."""
 
     def test_domain_is_not_opened_if_the_node_has_too_little(self) -> None:
         world = GangWorld(gang_of(4, requests={LICENCE: "5"}))
@@ -224,7 +224,7 @@ class TestDomainThatIsNotNeeded:
         assert world.ledger.open_reservations() == []
 
     def test_domain_is_closed_if_the_gang_was_committed_meanwhile(self) -> None:
-        """The commit comes between the call's look at the gang's item and its look at the domain."""
+        """The commit happens between the call's read of the gang's item and its read of the domain."""
         *first, late = gang_of(5, minimum=4)
         world = GangWorld([*first, late])
         for member in first[:3]:

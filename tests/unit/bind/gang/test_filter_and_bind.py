@@ -1,4 +1,4 @@
-"""filter and bind count the members of a gang by one rule: what filter lets pass, bind binds, and nothing else."""
+"""filter and bind count the members of a gang by one rule: bind binds the members that filter passes, and no others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def leader_on_a_node(*workers: Member, leader: Member = LEADER, **fields: object
 
 
 def replaced(world: GangWorld, member: Member) -> GangWorld:
-    """The whole gang was bound, its commit is over, and a member is created again."""
+    """Bind the whole gang, lose the table with its commit, and create a member again."""
     bound(world, list(world.members.values()))
     world.lose_table()
     world.replace(member)
@@ -56,7 +56,7 @@ def replaced(world: GangWorld, member: Member) -> GangWorld:
 
 
 def without_one_in_barrier(change: Callable[[GangWorld], None]) -> GangWorld:
-    """Of four members three wait in bind, when one of these changes. The last one comes."""
+    """Return a world in which three of four members wait in bind, after `change` was applied to it."""
     members = gang_of(4)
     world = GangWorld(members)
     for member in members[:3]:
@@ -75,7 +75,7 @@ def of_edited_size() -> GangWorld:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """asked: the members that the scheduler tries. wanted: those that get onto a node."""
+    """asked: the members that the scheduler tries. wanted: the members that are bound."""
 
     world: Callable[[], GangWorld]
     asked: list[str]
@@ -139,7 +139,7 @@ class TestOneRule:
         assert bound(world, passing) == case.wanted
 
     def test_bind_does_not_bind_pods_that_filter_rejects(self, case: Case) -> None:
-        """The scheduler sends it all the same, on a filter with data that are too old."""
+        """The scheduler still sends them to bind if filter has passed them on stale data."""
         world = case.world()
         world.publish()
         assert bound(world, [world.members[name] for name in case.asked]) == case.wanted
@@ -153,7 +153,7 @@ def test_filter_and_bind_prefer_the_gang_with_the_highest_member_priority() -> N
     for number, member in enumerate(train):
         world.schedule(member, after=0.2 * number, tries=1)
     for member in other:
-        # On a filter with data that are too old.
+        # As if filter had passed these members on stale data.
         world.schedule(member, after=0.1, tries=1)
     world.world.run(10.0)
     assert (len(world.bound("train")), len(world.bound("other"))) == (3, 0)

@@ -1,4 +1,4 @@
-"""Gangs that cannot be placed: filter and bind say the same constant reason, and nothing is reserved or bound."""
+"""Gangs that cannot be placed: filter and bind return the same constant reason, and nothing is reserved or bound."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Named:
 
 
 def world_of(*named: Named, groups: Sequence[PodGroup] = ()) -> GangWorld:
-    """These pods, and two nodes with licences for them."""
+    """Return a world with these pods, and two nodes with licences for them."""
     members = [Member(f"train-{number}", NODES[number % 2]) for number in range(len(named))]
     world = GangWorld(members)
     for member, each in zip(members, named, strict=True):
@@ -53,26 +53,26 @@ def world_of(*named: Named, groups: Sequence[PodGroup] = ()) -> GangWorld:
 
 
 def room(name: str) -> NodeInfo:
-    """A node of the profile label-priority, with room for nine members."""
+    """Return a node that the profile label-priority passes, with room for nine members."""
     return room_for(name, 9, {"priority.lixueduan.com": "1"})
 
 
 def content(world: GangWorld, name: str) -> dict[str, object]:
-    """The pod as the API server has it."""
+    """Return the pod as the API server has it."""
     found = world.pods.stored(name)
     assert found is not None
     return found.content("ml", name)
 
 
 def assert_filter_rejects(world: GangWorld, name: str, reason: str) -> None:
-    """All nodes, for this reason; preemption cannot help."""
+    """Check that filter rejects all nodes for this reason, and that preemption cannot help."""
     answer = orjson.loads(answer_filter(body_of(cache_mode(NODES, content(world, name))), world.cache).body)
     assert (answer["NodeNames"], answer["FailedNodes"], answer["Error"]) == ([], {}, "")
     assert answer["FailedAndUnresolvableNodes"] == dict.fromkeys(NODES, reason)
 
 
 def assert_nothing_is_left(world: GangWorld) -> None:
-    """No share, no reservation, no Binding, and no gang that keeps others waiting."""
+    """Check that there is no share, reservation or Binding, and no open gang for which others would wait."""
     assert world.bound() == set()
     assert world.held() == {}
     assert world.ledger.open_reservations() == []
@@ -98,7 +98,7 @@ def test_filter_and_bind_reject_a_pod_of_an_invalid_gang(named: Named, reason: s
 
 
 def test_filter_and_bind_reject_a_member_with_another_gang_size() -> None:
-    """bind asks where filter did not: it may have passed the pod on data that were too old."""
+    """bind checks again, because filter may have passed the pod on stale data."""
     reason = "gang size differs between members"
     world = world_of(Named(size="2"), Named(size="3"))
     for name in world.members:
@@ -110,7 +110,7 @@ def test_filter_and_bind_reject_a_member_with_another_gang_size() -> None:
 
 
 def test_member_with_another_gang_size_joins_after_the_earlier_round() -> None:
-    """The PodGroup has changed meanwhile."""
+    """The size in the first member's annotation has changed meanwhile."""
     first, *others = gang_of(3)
     world = GangWorld([replace(first, minimum=2), *others])
     world.schedule(world.members[first.name], tries=1)
@@ -136,8 +136,8 @@ def test_filter_rejects_a_gang_larger_than_the_cluster_and_bind_gives_up() -> No
     assert_nothing_is_left(world)
 
 
-def test_member_is_rejected_if_its_pod_group_is_deleted_while_it_waits() -> None:
-    """The members that came before wait for it, and give up."""
+def test_late_member_is_rejected_if_its_pod_group_was_deleted_while_others_wait() -> None:
+    """The member that waits for the late member gives up."""
     group = pod_group(custom_group_object(minimum=2), PodGroupApi.COSCHEDULING)
     by_label = Named(labels={LABEL: "train"}, annotated=False)
     world = world_of(by_label, by_label, groups=[group])

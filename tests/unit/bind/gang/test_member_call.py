@@ -52,7 +52,7 @@ class TestSlowTable:
 
     @pytest.mark.long
     def test_rolls_back_a_commit_if_too_few_calls_still_wait(self) -> None:
-        """The table becomes slow after the coordinator has begun to hold. Later calls start over."""
+        """The table becomes slow after the coordinator has begun to reserve. Later calls start over."""
         world = GangWorld(gang_of(500), http_timeout=8.0, request_seconds=0.05)
         world.wire.ambush["BatchGetItem"] = lambda: setattr(world.wire, "seconds", CALL_SECONDS)
         world.run(13.0, tries=1)
@@ -66,7 +66,7 @@ class TestSlowTable:
         assert world.bound() == set(world.members)
 
     def test_members_do_not_take_over_early_from_a_slow_coordinator(self) -> None:
-        """At 0.3 s a request, a commit of 300 nodes takes 3 s: longer than members that wait are patient otherwise."""
+        """At 0.3 s a request, a commit of 300 nodes takes 3 s, longer than members usually wait before a takeover."""
         world = GangWorld(gang_of(300), http_timeout=15.0, request_seconds=0.3)
         world.run(15.0, tries=1)
         assert world.bound() == set(world.members)
@@ -74,7 +74,7 @@ class TestSlowTable:
 
 
 class UnansweredOnce(Turns):
-    """One call of this name gets no answer: the second one."""
+    """Leaves the second call of this name unanswered."""
 
     def __init__(self, world: World, name: str) -> None:
         super().__init__(world)
@@ -90,7 +90,7 @@ class UnansweredOnce(Turns):
 class TestUnansweredCall:
     @pytest.mark.parametrize("name", ["GetItem domain", "GetItem gang"])
     def test_member_continues_to_wait_after_a_table_error(self, name: str) -> None:
-        """Its intent is in the gang's item, and the others commit with it."""
+        """The member's intent is in the gang's item, and the others commit with it."""
         first, *others = gang_of(4)
         world = GangWorld([first, *others])
         world.world.start(first.name, lambda: world.bind(first, UnansweredOnce(world.world, name)))
@@ -112,7 +112,7 @@ class TestUnansweredCall:
         assert not item.waiting(world.wall())
 
     def test_retries_withdrawal_while_a_commit_is_in_progress(self) -> None:
-        """The table refuses to withdraw then, though the intent is still there afterwards."""
+        """The table refuses the withdrawal meanwhile, and the intent is still in the item afterwards."""
         [first, *_] = members = gang_of(4)
         world = GangWorld(members)
         refusals = [None, None]

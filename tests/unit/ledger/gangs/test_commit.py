@@ -1,4 +1,4 @@
-"""The commit of a gang on the tables: all of the minimum, of one topology domain, or nothing."""
+"""The commit of a gang on the tables: at least the minimum number of members, all in one topology domain, or none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def entries(ledger: InMemoryLedgerTable) -> set[str]:
 
 @pytest.mark.parametrize("members", [2, 120], ids=["one transaction", "two phases"])
 def test_does_not_commit_if_fewer_calls_than_the_minimum_still_wait(members: int) -> None:
-    """Between the look at the item and the commit."""
+    """A call ends between the read of the item and the commit."""
     waiting = [
         intent(f"train-{number}", f"n{number}", until=NOW + bool(number), demands=(Demand(GPU, 1),))
         for number in range(members)
@@ -105,7 +105,7 @@ def test_commits_at_most_the_members_that_fit_into_an_item(
     waiting = [intent(f"train-{number}", f"n{number}", until=NOW + 1, demands=(Demand(GPU, 1),)) for number in range(4)]
     item = gang(waiting, minimum=2)
     found, ledger = tables(item)
-    # The first one is the largest.
+    # The first member is the largest.
     monkeypatch.setattr(found, "most_members", lambda each: most if each.pod.name == "train-0" else 9)
     assert GangCommit(found, lambda: NOW).commit(item, DOMAIN, "attempt-train-1", COUNTING) is outcome
     assert len(entries(ledger)) == count

@@ -30,7 +30,7 @@ GPU = "example.com/gpu"
 
 
 class ThrottledClient:
-    """A read answers so many items each time, and leaves the others."""
+    """Returns the given number of items in each read, and leaves the others unprocessed."""
 
     def __init__(self, answered: Sequence[int]) -> None:
         self._answered = list(answered)

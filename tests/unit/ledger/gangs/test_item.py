@@ -107,7 +107,7 @@ def test_opens_one_gang_at_a_time_and_prefers_higher_priority(
         pytest.param(Domain(None, 3), False, id="no open gang"),
     ],
 )
-def test_domain_recognizes_the_round_that_it_opened(domain: Domain, holds: bool) -> None:
+def test_domain_holds_only_the_current_round_of_its_open_gang(domain: Domain, holds: bool) -> None:
     assert domain.holds(TRAIN, 3) is holds
 
 
@@ -197,7 +197,7 @@ LONGEST_DOMAIN = f"namespace={'n' * 63}"
 def member(
     number: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int = 0, floating: Shares = NO_SHARES
 ) -> Intent:
-    """pod, node, topology: how long the names are."""
+    """Return a member. pod, node, topology: the lengths of the names."""
     uid = str(UUID(int=number))
     key = PodKey("ml", f"{number:05}".rjust(pod, "p"), uid)
     shares = {f"{demand.resource}#12": demand.amount for demand in demands} | dict(floating)
@@ -216,7 +216,7 @@ def committed(
 
 
 class SmallItems(InMemoryGangTable):
-    """Its items hold a twentieth of DynamoDB's."""
+    """Limits items to a twentieth of DynamoDB's item size."""
 
     def most_members(self, intent: Intent) -> int:
         return MEMBERS_BYTES // 20 // member_bytes(intent)
@@ -241,7 +241,7 @@ def _in_size(item: GangItem) -> GangItem:
 
 
 def size_of(item: GangItem) -> int:
-    """Bytes."""
+    """Return the size of the item in bytes."""
     found: Any = gang_item(item)
     return item_size(found)
 
@@ -306,7 +306,7 @@ def test_rejects_a_gang_that_does_not_fit_into_one_item(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("seed", range(3))
 def test_members_beyond_the_minimum_do_not_prevent_the_commit(seed: int) -> None:
-    """More of them wait at once than an item holds. Those that are left join the committed gang."""
+    """More members wait at once than an item holds. The remaining members join the committed gang."""
     world = GangWorld(gang_of(160, minimum=60), http_timeout=29.0, seed=seed)
     world.gangs = SmallItems(world.ledger)
     for member in world.members.values():
@@ -317,7 +317,7 @@ def test_members_beyond_the_minimum_do_not_prevent_the_commit(seed: int) -> None
 
 
 def test_refuses_members_that_do_not_fit_into_the_item() -> None:
-    """No zone has the minimum, so those that wait are not committed."""
+    """No zone has the minimum, so the waiting members are not committed."""
     members = gang_of(200, minimum=110, topology_key=ZONE)
     zones = {member.node: "ab"[number % 2] for number, member in enumerate(members)}
     world = GangWorld(members, http_timeout=29.0, zones=zones)

@@ -1,4 +1,4 @@
-"""The implementations of the ledger's table, each empty."""
+"""Empty tables of each implementation of the ledger's table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBERS = count(1)
 
 @contextmanager
 def ledger_table(kind: str, request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
-    """A table of its own; skips where its emulator is not installed."""
+    """Create a table for the test alone; skip the test if its emulator is not installed."""
     if kind == IN_MEMORY:
         yield InMemoryLedgerTable()
         return
@@ -39,7 +39,7 @@ def ledger_table(kind: str, request: pytest.FixtureRequest) -> Iterator[LedgerTa
 
 
 def dynamodb_client(kind: str, request: pytest.FixtureRequest) -> DynamoDBClient:
-    """A client of one of the emulators; skips where that is not installed."""
+    """Return a client of the emulator; skip the test if the emulator is not installed."""
     if kind == MOTO:
         client: DynamoDBClient = request.getfixturevalue("dynamodb")
         return client
@@ -47,7 +47,7 @@ def dynamodb_client(kind: str, request: pytest.FixtureRequest) -> DynamoDBClient
 
 
 def emulator_url(kind: str, request: pytest.FixtureRequest) -> str:
-    """Where one of those answers that serve several clients at once; skips where it is not installed."""
+    """Return the URL of an emulator for several concurrent clients; skip the test if it is not installed."""
     url: str = request.getfixturevalue("endpoint_url" if kind == MINISTACK else "dynamodb_local_url")
     return url
 
@@ -67,7 +67,7 @@ def emulator_client(endpoint_url: str, *, connections: int = 10) -> DynamoDBClie
 
 
 def new_table(client: DynamoDBClient) -> str:
-    """A ledger table as template.yaml has it; its name."""
+    """Create a ledger table as in template.yaml, and return its name."""
     name = f"ledger-{next(_NUMBERS)}-{uuid4().hex[:8]}"
     create_ledger_table(client, name)
     return name

@@ -66,6 +66,6 @@ def test_raises_key_or_value_error_if_an_attribute_is_unreadable(
         pytest.param({"oldestReader": number(SCHEMA_VERSION + 1)}, id="an item of a later release"),
     ],
 )
-def test_rebuild_reads_only_the_epoch_of_a_malformed_item(change: Mapping[str, Any]) -> None:
+def test_reads_only_the_epoch_of_a_ledger_that_is_being_rebuilt(change: Mapping[str, Any]) -> None:
     item = {**without(NODE_ITEM, "avail"), **change}
     assert read_node(item) == NodeLedger("n1", avail=None, epoch=3)

@@ -28,7 +28,7 @@ class Calls:
 
 
 def remaining(*seconds: float) -> Callable[[], float]:
-    """The time left, one value for each look."""
+    """Return a function that returns the next of these remaining times in each call."""
     left = list(seconds)
     return lambda: left.pop(0)
 

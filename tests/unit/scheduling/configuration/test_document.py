@@ -52,8 +52,8 @@ def test_bind_covers_pods_of_the_listed_namespaces(bind: dict[str, object], name
     assert BerthConfiguration.model_validate({"bind": bind}).bind.covers_namespace(namespace) is is_covered
 
 
-def test_document_does_not_name_the_schedulers_of_bind() -> None:
-    """The deployment names them: a writer of the tables must not extend bind to other pods."""
+def test_rejects_scheduler_names_in_the_bind_section() -> None:
+    """The deployment names the schedulers: a writer of the tables must not extend bind to other pods."""
     with pytest.raises(ValidationError, match=r"bind\.schedulerNames"):
         BerthConfiguration.model_validate({"bind": {"schedulerNames": ["default-scheduler"]}})
 
@@ -65,7 +65,7 @@ def test_document_can_be_passed_through_an_environment_variable() -> None:
     assert BerthConfiguration.model_validate_json(document.model_dump_json(by_alias=True)) == document
 
 
-def test_shipped_profile_has_all_its_plugins() -> None:
+def test_shipped_profiles_contain_only_shipped_plugins() -> None:
     for composition in SHIPPED.values():
         assert composition.plugins.keys() <= SHIPPED_PLUGINS.keys()
     assert set(SHIPPED) == {"label-priority", "resource-segregation", "managed-resources", "full"}
@@ -184,7 +184,7 @@ def test_error_names_field_and_accepted_values(document: object, field: tuple[st
 
 
 def test_plugins_of_a_policy_share_its_counting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Counting keeps the demands of specs: each further one would read every pod again."""
+    """A Counting caches the demands of specs: each further Counting would read every pod again."""
     built: list[Counting] = []
 
     class Recorded(Counting):

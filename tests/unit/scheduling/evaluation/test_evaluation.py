@@ -1,4 +1,4 @@
-"""Verdicts are cached per pod shape, carried over where a node did not change, and bounded."""
+"""Verdicts are cached per pod shape, carried over for unchanged nodes, and bounded in number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO = unresolvable("Remembers", "no label")
 
 
 class Remembers(FilterPlugin, ScorePlugin):
-    """Passes labelled nodes, scores them by the label, reads the pod's namespace, and keeps every question."""
+    """Passes labeled nodes, scores them by the label, reads the pod's namespace, and records every call."""
 
     name = "Remembers"
 
@@ -46,7 +46,7 @@ class Remembers(FilterPlugin, ScorePlugin):
 
 
 def scores(evaluation: Evaluation, *names: str) -> list[int]:
-    """The scores of the feasible ones among these names, and 0 for the others."""
+    """Return the scores of the feasible nodes among these names, and 0 for the others."""
     feasible = [name for name in names if evaluation.statuses[name] is SUCCESS]
     totals = evaluation.totals(pod(), NodeRefs.of(feasible, evaluation.snapshot.positions))
     assert isinstance(totals, list)
@@ -121,8 +121,8 @@ def test_cached_evaluation_does_not_keep_a_reference_to_the_snapshot() -> None:
         _ = evaluation.snapshot
 
 
-def test_does_not_cache_the_verdict_on_an_unknown_name() -> None:
-    """Names come from the request and have no bound; and the node may join before the next call."""
+def test_does_not_cache_the_verdict_on_an_unknown_node() -> None:
+    """Names come from the request and are not limited in number, and the node may join before the next call."""
     plugin, evaluations = Remembers(), EvaluationCache()
     empty = Snapshot.of([])
     evaluation = evaluations.of(profile(plugin), pod(), empty)

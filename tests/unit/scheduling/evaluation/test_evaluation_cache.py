@@ -35,7 +35,7 @@ class Passes(ClusterFilter):
 
 
 class TakesLong(ClusterFilterPlugin):
-    """Counts for as long as it is not let go on, for the namespace `slow`."""
+    """Blocks pods of the namespace `slow` until `go_on` is set."""
 
     name = "TakesLong"
 
@@ -78,7 +78,7 @@ def test_second_call_for_a_shape_waits_and_does_not_evaluate_again() -> None:
     assert plugin.counted == 1
 
 
-def test_earlier_call_gets_its_own_snapshot_and_the_later_one_stays_cached() -> None:
+def test_call_on_an_earlier_snapshot_does_not_replace_the_cached_evaluation() -> None:
     plugin, evaluations = TakesLong(), EvaluationCache()
     profile = Profile("test", (plugin,), ())
     earlier = Snapshot.of([node("a")])

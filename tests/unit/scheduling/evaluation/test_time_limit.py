@@ -1,4 +1,4 @@
-"""A decision stops at its deadline with one constant answer, and its shape is answered at once for a while."""
+"""A decision stops at its deadline with one constant answer, which pods of its shape then get at once for a while."""
 
 from __future__ import annotations
 
@@ -108,8 +108,6 @@ class Passes(ClusterFilter):
 
 
 class WorksByCluster(ClusterFilterPlugin):
-    """name: in the order of the profile."""
-
     name = "Work"
 
     def __init__(self, preparing: Work, filtering: Work) -> None:
@@ -150,7 +148,7 @@ def test_filter_stops_after_a_batch_of_nodes_and_rejects_all_with_one_reason() -
     clock = Clock()
     work = Work(clock, 0.01)
     result = policy_of(clock, WorksByNode(work)).feasibility(pod(), NAMES, SNAPSHOT)
-    assert work.units == 2 * STEP  # the first multiple of a step that takes a second
+    assert work.units == 2 * STEP  # the first multiple of STEP whose work takes a second
     assert result.too_costly
     assert (result.feasible, result.failed) == ([], {})
     assert dict(result.unresolvable) == dict.fromkeys(NAMES, TOO_COSTLY)
@@ -184,7 +182,7 @@ def test_next_attempt_continues_where_the_last_one_stopped() -> None:
     assert work.units == NODES
 
 
-def test_other_shapes_are_evaluated_meanwhile() -> None:
+def test_other_shapes_are_evaluated_while_one_shape_is_too_costly() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work))
@@ -202,7 +200,7 @@ def test_shape_is_evaluated_again_if_the_wall_clock_is_set_back() -> None:
     assert work.units == 4 * STEP
 
 
-def test_best_stops_while_scoring_at_the_limit() -> None:
+def test_best_stops_scoring_at_the_limit() -> None:
     clock = Clock()
     work = Work(clock, 0.01)
     result = policy_of(clock, scores=[ScoresByNode(work)]).best(pod(), NAMES, SNAPSHOT)
@@ -260,7 +258,7 @@ def test_stops_if_the_call_ends_before_the_limit() -> None:
     work = Work(clock, 0.01)
     policy = policy_of(clock, WorksByNode(work))
     assert policy.feasibility(pod(), NAMES, SNAPSHOT, 0.6).too_costly
-    assert work.units == STEP  # the first multiple of a step that takes 0.6 s
+    assert work.units == STEP  # the first multiple of STEP whose work takes 0.6 s
 
 
 DECISIONS = {

@@ -19,7 +19,7 @@ from tests.builders.pods import pod
 
 
 class Says(FilterPlugin):
-    """Passes a node without a label; else gives the label's value as the reason, a new Status each time."""
+    """Passes nodes without labels, and rejects others for the label's value, with a new Status each time."""
 
     name = "Says"
 

@@ -100,7 +100,7 @@ def test_node_matches_if_any_term_matches(terms: list[Term], matches: bool, padd
         pytest.param([], None, id="no term"),
     ],
 )
-def test_names_the_nodes_that_the_terms_allow(terms: list[Term], names: set[str] | None) -> None:
+def test_returns_node_names_only_if_every_term_names_nodes(terms: list[Term], names: set[str] | None) -> None:
     assert required(*terms).node_names == names
 
 

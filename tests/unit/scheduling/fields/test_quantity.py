@@ -1,4 +1,4 @@
-"""Quantities: every spelling that Kubernetes takes, and what becomes of it. The figures are those of apimachinery."""
+"""Quantities: every format that Kubernetes accepts, and its value. The expected values are those of apimachinery."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(value: object) -> Quantity:
         ("+5", 5, 5_000),
         ("-0.5", -1, -500),
         (".", 0, 0),
-        # Below one: rounded away from zero, once.
+        # Fractions: rounded away from zero, once.
         ("-1500m", -2, -1_500),
         ("1m", 1, 1),
         ("1500m", 2, 1_500),
@@ -64,7 +64,7 @@ def read(value: object) -> Quantity:
         ("1.5e3", 1_500, 1_500_000),
         ("1e18", 1_000_000_000_000_000_000, 0),
         ("1e19", 0, 0),
-        # Exa: what does not fit into 64 bits is nothing.
+        # Exa: a value that does not fit into 64 bits is 0.
         ("1E", 1_000_000_000_000_000_000, 0),
         ("10E", 0, 0),
         ("9.2E", 9_200_000_000_000_000_000, 0),
@@ -123,12 +123,12 @@ def test_rejects_malformed_quantity(text: str) -> None:
         pytest.param(" 1Gi ", 1 << 30, id="surrounding spaces"),
     ],
 )
-def test_parses_quantities_given_as_json_numbers(value: object, wanted: int) -> None:
+def test_parses_null_and_numbers_and_strings_with_spaces(value: object, wanted: int) -> None:
     assert read(value).value() == wanted
 
 
 @pytest.mark.parametrize("value", [True, [], {}, 1 << 64], ids=["a boolean", "a list", "an object", "65 bits"])
-def test_rejects_other_json_types(value: object) -> None:
+def test_rejects_other_json_types_and_numbers_beyond_64_bits(value: object) -> None:
     assert quantity(value) is None
 
 

@@ -1,4 +1,4 @@
-"""A pod's requests: what filters compare, what counts on a node, what scores assume."""
+"""A pod's requests: the amounts that filters compare, that count on a node, and that scores assume."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_resizes_only_sidecars_among_init_containers(kind: Any, placed: int) -> 
     assert read_requests(spec, status).placed["cpu"] == placed
 
 
-def test_resizes_the_pod_level() -> None:
+def test_resizes_the_requests_of_the_pod_level() -> None:
     spec: Object = {"containers": [container("1")], "resources": {"requests": {"cpu": "2"}}}
     assert read_requests(spec, {"resources": {"requests": {"cpu": "3"}}}).placed["cpu"] == 3000
 

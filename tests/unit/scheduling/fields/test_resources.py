@@ -24,7 +24,7 @@ LONG = "1" * 40
         pytest.param({"cpu": "100n", "memory": "100m"}, id="rounded up"),
     ],
 )
-def test_counts_amounts_in_one_pass_like_separate_steps(allocatable: object) -> None:
+def test_reading_and_counting_in_one_pass_equals_separate_steps(allocatable: object) -> None:
     amounts = read_resource_list(allocatable, "status.allocatable")
     for _ in range(2):
         assert read_counted(allocatable, "status.allocatable") == (counted(amounts), amount_of(PODS, amounts))

@@ -1,4 +1,4 @@
-"""Label selectors: what they match, alone and with more requirements than are matched one after the other."""
+"""Label selectors: what they match, with few requirements and with many."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def expression(operator: str, *values: str, key: str = "app") -> dict[str, objec
         ),
     ],
 )
-def test_selector_matches_labels_by_every_requirement(
+def test_selector_matches_labels_only_if_every_requirement_matches(
     value: object, labels: dict[str, str], matches: bool, padding: tuple[Requirement, ...]
 ) -> None:
     assert selector(value).narrowed(padding).matches(labels) is matches
@@ -85,7 +85,7 @@ def test_only_the_empty_selector_matches_everything(found: LabelSelector, everyt
         pytest.param({"matchLabels": {"app": "a b"}}, "a value is no label value", id="value"),
     ],
 )
-def test_names_the_invalid_requirement(value: object, cause: str) -> None:
+def test_error_names_the_invalid_requirement(value: object, cause: str) -> None:
     found = read_label_selector(value, "selector")
     assert isinstance(found, InvalidRequirement)
     assert cause in found.cause
@@ -100,6 +100,6 @@ def test_names_the_invalid_requirement(value: object, cause: str) -> None:
         pytest.param({"matchExpressions": [{"operator": "In", "values": [1]}]}, "values", id="values"),
     ],
 )
-def test_names_the_malformed_field(value: object, field: str) -> None:
+def test_error_names_the_malformed_field(value: object, field: str) -> None:
     with pytest.raises(MalformedField, match=field):
         read_label_selector(value, "selector")

@@ -1,4 +1,4 @@
-"""Profiles: the parts of the cluster's state that their plugins declare to read, against what they do read."""
+"""Profiles: the parts of the cluster's state that plugins declare to read, and the parts that they do read."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _loaded(whole: Snapshot, parts: Parts) -> Snapshot:
         pytest.param("NodePriorityLabel", False, False, id="a filter and a score that read only the node"),
     ],
 )
-def test_profile_depends_on_other_pods_through_its_filters_or_scores(plugin: str, depends: bool, judges: bool) -> None:
+def test_binds_are_rechecked_only_if_a_filter_depends_on_other_pods(plugin: str, depends: bool, judges: bool) -> None:
     policy = _policy(plugin)
     assert (policy.reads_other_pods, policy.judges_binds) == (depends, judges)
 
@@ -140,7 +140,7 @@ def test_custom_score_depends_on_other_pods_unless_it_reads_only_nodes(plugin: P
         ),
     ],
 )
-def test_filters_node_by_names_and_filters(filters: LocalFilters, on: Status, nominated: Status) -> None:
+def test_nominated_node_skips_only_the_check_of_names(filters: LocalFilters, on: Status, nominated: Status) -> None:
     assert (filters.filter(node("n")), filters.filter_nominated(node("n"))) == (on, nominated)
     defect = filters.filter_nominated(node("n", defect="d"))
     assert defect == (REJECTED if filters.rejected else error_status("", "d", reason_code=ReasonCode.NODE_UNREADABLE))

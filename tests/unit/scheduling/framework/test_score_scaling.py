@@ -1,4 +1,4 @@
-"""From totals to the extender's 0 to 10: the order first, then the best, then differences, then proportion."""
+"""Scaling of totals to the extender's scores, 0 to 10: order comes first, then the best, differences, proportion."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_rejects_gang_that_cannot_be_planned(fields: dict[str, Any], reason: str
     assert str(found.error) == reason
 
 
-def test_unnamed_scheduling_group_is_an_invalid_gang() -> None:
+def test_scheduling_group_without_a_readable_name_is_an_invalid_gang() -> None:
     """The pod requests to be placed with others: placed individually, it would take their room."""
     unnamed = member(gang=None, spec={"schedulingGroup": {"podGroupName": 7}})
     assert isinstance(gang_of(unnamed, GROUPS, ENABLED), InvalidGang)

@@ -89,7 +89,7 @@ COMMITTED_BEFORE = OpenGang(KEY, 0, {f"uid-before-{index}": "n0" for index in ra
 def test_plans_a_recreated_gang_as_a_whole_despite_the_commit_of_the_earlier_gang(
     pods: list[Pod], wanted: set[str]
 ) -> None:
-    """Its item stays until the watcher has seen that no member lives."""
+    """The earlier gang's item stays until the watcher has seen that none of its members is alive."""
     waiting = [pod for pod in pods if not pod.terminating]
     found = answers(POLICY, cluster(3, 1, pods=pods), waiting, [COMMITTED_BEFORE])
     assert set(places(found).values()) == wanted
@@ -118,7 +118,7 @@ def test_member_waiting_in_bind_does_not_prove_a_commit() -> None:
 
 
 def test_member_of_a_committed_gang_is_placed_individually_while_all_are_being_bound() -> None:
-    """Its Binding failed, and it comes again."""
+    """The member's Binding failed, and the scheduler tries it again."""
     snapshot = cluster(4, 1, pods=TRAIN).assuming(being_bound(*TRAIN, node="n0"))
     opened = [OpenGang(KEY, 0, {pod.uid: "n0" for pod in TRAIN}, is_committed=True)]
     assert answers(POLICY, snapshot, TRAIN[:1], opened)["train-0"].feasible == ["n0", "n1"]

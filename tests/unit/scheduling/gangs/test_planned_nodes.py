@@ -1,4 +1,4 @@
-"""Results for nodes with planned members: kept while the node and what plugins read of its members are the same."""
+"""Results for nodes with planned members: kept while the node and the member fields that plugins read are the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRAIN = members("train", 4, requests=CPU)
 
 
 class Judging(FilterPlugin[Pod]):
-    """Notes the nodes that it filters. It reads nodes alone."""
+    """Records the nodes that it filters. It reads only nodes."""
 
     name = "Judging"
     reads = NODES_ONLY

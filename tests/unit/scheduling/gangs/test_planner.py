@@ -53,8 +53,8 @@ def test_rejects_members_of_a_deleted_pod_group() -> None:
 
 
 @pytest.mark.parametrize("room", [3, 4], ids=["rejected", "placed"])
-def test_rejected_nodes_are_unresolvable_with_as_plugins_say_too(room: int) -> None:
-    """In the other map kube-scheduler would try the pod again and again (fact 15), or evict for a part of a gang."""
+def test_rejected_nodes_are_unresolvable_even_with_as_plugins_say(room: int) -> None:
+    """For nodes in FailedNodes, kube-scheduler would retry the pod (fact 15), or evict pods for a part of a gang."""
     policy = gang_policy(unresolvable="as-plugins-say")
     for answer in answers(policy, cluster(room, 0, pods=TRAIN), TRAIN).values():
         assert not answer.failed
@@ -83,8 +83,8 @@ def test_filter_onlyone_keeps_only_the_planned_node() -> None:
         pytest.param(None, True, True, id="the open one"),
     ],
 )
-def test_one_of_two_gangs_is_planned_first(priority: int | None, is_open: bool, is_first: bool) -> None:
-    """`is_first`: whether it is the later gang."""
+def test_open_gang_then_higher_priority_is_planned_first(priority: int | None, is_open: bool, is_first: bool) -> None:
+    """`is_first`: whether the later gang is planned first."""
     later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z", priority=priority)
     snapshot = cluster(3, 3, pods=[*TRAIN, *later])
     opened = [OpenGang(GangKey("ml", "tune"), 0, {later[0].uid: "n1"})] if is_open else []
@@ -129,7 +129,7 @@ def test_member_that_has_changed_is_planned_by_its_new_requests() -> None:
 
 
 def test_members_keep_places_reserved_by_an_interrupted_bind() -> None:
-    """The process of bind was killed, or its table did not answer. The reservations hold no room for another plan."""
+    """The bind process was killed, or its table did not answer. The reservations do not block their own gang."""
     snapshot = cluster(1, 1, 1, 1, pods=TRAIN).assuming(being_bound(*TRAIN))
     assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
 

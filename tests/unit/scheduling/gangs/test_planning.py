@@ -39,7 +39,7 @@ def test_plan_places_all_members_or_none(rooms: tuple[int, ...], wanted: dict[st
 def test_members_can_be_placed_if_the_scheduler_tries_one_domain_at_a_time(
     names: list[str], wanted: dict[str, int]
 ) -> None:
-    """G2: each member is asked about with the nodes of one domain only."""
+    """G2: each call of filter has the nodes of one domain only."""
     pods = members("train", 4, requests=CPU, topology_key="zone")
     found = answers(POLICY, Snapshot.of(ZONES, pods), pods, names=names)
     assert counts(places(found)) == wanted
@@ -74,7 +74,7 @@ def test_scores_count_the_planned_members_of_other_shapes() -> None:
 
 
 def test_members_get_the_same_devices_as_in_bind() -> None:
-    """The smallest device that fits: then the large one is left for the other member."""
+    """bind chooses the smallest device that fits, which leaves the large device for the other member."""
     policy = gang_policy(managedResources=[SLICES])
     pods = [member(f"train-{index}", "train", 2, requests={MEMORY: amount}) for index, amount in enumerate("38")]
     snapshot = Snapshot.of([counted_node("n0", sizes="8,4")], pods)

@@ -1,4 +1,4 @@
-"""Planning of all gangs in several calls: a call keeps its progress, and no gang pays for the others."""
+"""Planning of all gangs in several calls: a call keeps its progress, and the time of other gangs does not count."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRAIN = members("train", 2, created="2026-01-02T00:00:00Z")
 
 
 class World:
-    """Time that passes by planning alone. A pod's label says how long its shape takes on a cluster of two nodes."""
+    """A clock that only planning advances. A pod's label sets how long its shape takes on a cluster of two nodes."""
 
     def __init__(self) -> None:
         self.now, self.wall = 0.0, 1000.0
@@ -62,7 +62,7 @@ class Cost(FilterPlugin[Pod]):
 
 
 def others(*costs: float) -> list[Pod]:
-    """Gangs of one pod each, all of them older than TRAIN, each with a shape of its own."""
+    """Return gangs of one pod each, older than TRAIN, each with a shape of its own."""
     found = []
     for number, cost in enumerate(costs):
         manifest = member_object(f"other-{number}", f"other-{number}", 1)

@@ -1,4 +1,4 @@
-"""`managedResources` of the configuration: what may stand there."""
+"""`managedResources` of the configuration: valid and invalid values, and the capacity read by them."""
 
 from __future__ import annotations
 

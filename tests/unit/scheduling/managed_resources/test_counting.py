@@ -148,7 +148,7 @@ def test_charges_more_after_growth_beside_an_unreadable_request() -> None:
     assert counting(*ALL).charged_after_growth(pod, pools(4000), pools(4000), pools(8000)) == pools(8000)
 
 
-def test_device_is_unknown_if_a_readable_request_lacks_one() -> None:
+def test_shares_are_unknown_if_a_readable_request_lacks_a_device() -> None:
     pod = asking(node="n", annotations={"seats": "three"}, gpumem="3000")
     assert not counting(*ALL).names_devices(pod)
     assert counting(*ALL).shares(pod, CAPACITY) is None
@@ -251,5 +251,5 @@ def test_lists_annotations_that_the_cache_must_keep() -> None:
 def test_lists_resources_that_the_scheduler_must_ignore() -> None:
     seen = {**SLICES, "ignoredByScheduler": False}
     assert counting(SLICES).ignored_by_scheduler == {MEMORY, PERCENTAGE}
-    # No node has per cent in its allocatable: the scheduler has to ignore these in any case.
+    # Nodes do not have percentages in allocatable, so the scheduler must ignore them in any case.
     assert counting(seen).ignored_by_scheduler == {PERCENTAGE}

@@ -1,4 +1,4 @@
-"""Objects of a cluster besides nodes and pods, as they are read, and which pods they select."""
+"""Reading of objects other than nodes and pods, and the pods that they select."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_selector_combines_the_services_and_the_controller_of_a_pod(
     assert {each.key: value for each in selector.requirements for value in each.values} == selected
 
 
-def test_workloads_change_without_changing_the_earlier_ones() -> None:
+def test_changed_workloads_do_not_modify_the_earlier_workloads() -> None:
     first = workloads(SERVICE, REPLICA_SET)
     namespace = pod().namespace
     gone = [("Service", namespace, "w0"), ("ReplicaSet", namespace, "w1"), ("ReplicaSet", namespace, "absent")]

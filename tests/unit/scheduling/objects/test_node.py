@@ -79,7 +79,7 @@ def test_node_without_name_is_unreadable(obj: object) -> None:
     ],
 )
 def test_reads_annotations_used_for_counting(metadata: dict[str, object], annotations: dict[str, str]) -> None:
-    """An unreadable amount is kept as invalid: dropped, it would count as no request."""
+    """An unreadable amount is kept as invalid: if it were dropped, it would count as no request."""
     pod, node = read_pod({"metadata": metadata}), read_node({"metadata": {"name": "n", **metadata}})
     assert isinstance(pod, Pod)
     assert isinstance(node, NodeInfo)

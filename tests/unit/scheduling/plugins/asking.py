@@ -1,4 +1,4 @@
-"""Asks one plugin about a pod in a cluster, given as the objects that a dump holds."""
+"""Runs one plugin for a pod in a cluster, given as the objects of a dump."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def verdict(plugin: AnyFilter, pod: Object, *objects: Object) -> Status:
 
 
 def scores(plugin: AnyScore, pod: Object, *objects: Object) -> dict[str, int]:
-    """Its normalised scores. All nodes, two at least, are candidates."""
+    """Return the plugin's normalized scores. All nodes are candidates; there must be at least two."""
     done = cycle.run(Profile("alone", (), ((plugin, 1),)), _read(pod), _snapshot(objects))
     assert done.error is None
     return dict(done.scores[plugin.name])
@@ -41,7 +41,7 @@ def asking(**requests: str) -> dict[str, Any]:
 
 
 def other(**requests: str) -> dict[str, Any]:
-    """A pod with these requests on the node n."""
+    """Return a pod with these requests on the node n."""
     return pod_with("other", requests=requests, nodeName="n")
 
 

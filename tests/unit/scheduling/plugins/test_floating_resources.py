@@ -1,4 +1,4 @@
-"""Pools of floating resources: the amounts that are kept for waiting pods, and those of a trial."""
+"""Pools of floating resources: the amounts kept for waiting pods, and the amounts of pods added for a trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work for a pod follows what a node has, and not how long the pod's lists are. Calls are counted, not time."""
+"""The work per node does not grow with the length of the pod's lists. The tests count calls, not time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def calls_of(pod: Pod) -> int:
         nonlocal number
         number += event == "call"
 
-    # A finalizer that runs meanwhile would count. A collection of all that other tests have left takes half a second.
+    # A finalizer that runs meanwhile would count. A collection of the objects of other tests takes half a second.
     gc.disable()
     sys.setprofile(count)
     try:

@@ -18,7 +18,7 @@ Images = dict[str, int]
 
 
 def node(name: str, images: Images) -> dict[str, object]:
-    """A node with images of these sizes in MiB."""
+    """Return a node with images of these sizes in MiB."""
     listed = [{"names": [image], "sizeBytes": size * MEBIBYTE} for image, size in images.items()]
     return node_with(name, status={"images": listed})
 
@@ -32,7 +32,7 @@ def running(*images: str, init: tuple[str, ...] = (), volumes: tuple[str, ...] =
 
 
 def score(pod: dict[str, Any], *images_of_nodes: Images) -> int:
-    """The score of the first of these nodes."""
+    """Return the score of the first node."""
     nodes = [node(f"n{index}", images) for index, images in enumerate(images_of_nodes)]
     return scores(ImageLocality(NoArgs()), pod, *nodes)["n0"]
 

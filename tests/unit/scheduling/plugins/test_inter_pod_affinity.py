@@ -1,4 +1,4 @@
-"""InterPodAffinity: pods that must be together, must not, or had better."""
+"""InterPodAffinity: required and preferred affinity and anti-affinity between pods."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_required_terms_decide_which_nodes_pass(affinity: Object | None, others:
         pytest.param(near(term(WEB, namespaces=["red"])), [], NOT_NEAR, id="it must match the namespaces of its term"),
     ],
 )
-def test_first_pod_of_a_group_passes(affinity: Object, others: list[Object], wanted: Status) -> None:
+def test_first_pod_of_a_group_must_match_its_own_terms(affinity: Object, others: list[Object], wanted: Status) -> None:
     assert verdicts(plugin, pod(affinity), A, C, *others)["a"] == wanted
 
 

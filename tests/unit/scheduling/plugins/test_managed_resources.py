@@ -1,4 +1,4 @@
-"""ManagedResources: Berth's own. A node must have left what the pod asks for of what is counted."""
+"""ManagedResources: a node must have enough left of the counted resources that the pod requests."""
 
 from __future__ import annotations
 
@@ -143,16 +143,16 @@ def test_free_amount_of_all_devices_determines_the_score(pod: Object, expected: 
 
 
 def test_fact_38_scheduler_resource_filter_skips_an_ignored_resource() -> None:
-    """A node whose label has the resource lacks it in allocatable: NodeResourcesFit would reject it for ever."""
+    """A resource counted by a node's label is not in its allocatable: NodeResourcesFit would always reject the node."""
     fit = NodeResourcesFit(NodeResourcesFitArgs())
     pod = asking_object(licence="1", cpu="1")
     assert verdict(fit, pod, NODE).reasons == (NO_LICENCE,)
     assert verdict(fit.with_counting(counting()), pod, NODE) is SUCCESS
-    # The plugin that was there before is as it was.
+    # The original plugin has not changed.
     assert verdict(fit, pod, NODE).reasons == (NO_LICENCE,)
 
 
-def test_also_filters_by_node_resources_fit_if_the_scheduler_does_not_ignore_it() -> None:
+def test_node_resources_fit_also_filters_a_resource_that_the_scheduler_does_not_ignore() -> None:
     seen = counting({"name": LICENCE, "ignoredByScheduler": False})
     fit = NodeResourcesFit(NodeResourcesFitArgs()).with_counting(seen)
     assert verdict(fit, asking_object(licence="1"), counted_node_object()).reasons == (NO_LICENCE,)
@@ -170,8 +170,7 @@ def test_reasons_name_the_configured_resources() -> None:
         pytest.param(asking_object(percentage="101"), id="an unreadable request"),
     ],
 )
-def test_does_not_score_a_pod_with_an_unreadable_request(pod: Object) -> None:
-    """Every node gets 0: one of two nodes is fuller, and would get more for a pod with a request."""
+def test_does_not_score_a_pod_without_a_readable_request(pod: Object) -> None:
     read = read_pod(pod)
     assert isinstance(read, Pod)
     assert plugin().pre_score(read) is None

@@ -147,7 +147,7 @@ CPU_ONLY = [{"name": "cpu", "weight": 1}]
 
 
 def score(args: dict[str, Any], pod: dict[str, Any], *placed: dict[str, Any], **allocatable: str) -> int:
-    """The score of a node with this much, and these pods on it."""
+    """Return the score of a node with this allocatable, and these pods on it."""
     plugin = NodeResourcesFit(NodeResourcesFitArgs.model_validate({"scoringStrategy": args} if args else {}))
     return scores(plugin, pod, node_with("n", allocatable=allocatable), node_with("another"), *placed)["n"]
 

@@ -1,4 +1,4 @@
-"""TaintToleration: taints that repel, and taints that advise."""
+"""TaintToleration, and the plugins for nodes that are not ready or are cordoned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins that count over all nodes get the nodes with moved pods, and count these again."""
+"""States of plugins that count pods forget the label sets that they know if there are too many."""
 
 from __future__ import annotations
 

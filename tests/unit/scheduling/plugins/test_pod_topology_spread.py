@@ -42,7 +42,7 @@ def pod(*constraints: Object, app: str = "web", **fields: Any) -> Object:
 
 
 def on(*nodes: str, app: str = "web", **fields: Any) -> list[Object]:
-    """A pod of the same kind on each of these nodes."""
+    """Return a pod of the same kind on each of these nodes."""
     return [pod_with(f"{app}-{at}-{name}", {"app": app}, nodeName=name, **fields) for at, name in enumerate(nodes)]
 
 
@@ -93,7 +93,7 @@ TAINTED = node_with("t", {ZONE: "3"}, taints=[{"key": "k", "effect": "NoSchedule
 @pytest.mark.parametrize(
     ("fields", "spec", "wanted"),
     [
-        # Zone 2 has no pods. Where it counts, zone 1 with one pod is ahead.
+        # Zone 2 does not have pods. If it counts, the skew of zone 1 with one pod is too large.
         pytest.param({}, {}, SKEWED, id="node affinity: none"),
         pytest.param({}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SUCCESS, id="honoured by default"),
         pytest.param(
@@ -188,7 +188,7 @@ def controller(kind: str, selector: Object) -> Object:
         pytest.param(pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="of either constraint kind"),
     ],
 )
-def test_default_constraints_apply_to_pods_without_others(asking: Object, workload: Object, wanted: Status) -> None:
+def test_pods_without_own_constraints_get_default_constraints(asking: Object, workload: Object, wanted: Status) -> None:
     assert verdicts(plugin(**DEFAULTS), asking, A, C, workload, *on("a"))["a"] == wanted
 
 

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: cpu and memory shall be used alike."""
+"""NodeResourcesBalancedAllocation: nodes with balanced use of cpu and memory score higher."""
 
 from __future__ import annotations
 

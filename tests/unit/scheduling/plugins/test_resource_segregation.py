@@ -1,4 +1,4 @@
-"""ResourceSegregation: pods that ask for scarce resources and pods that do not go different ways.
+"""ResourceSegregation: keeps pods that request scarce resources apart from pods that do not.
 
 The cluster of most cases: 9 nodes without a GPU and 6 with.
 """

@@ -1,4 +1,4 @@
-"""Asks what preemption comes to for a pod in a cluster, given as the objects that a dump holds."""
+"""Runs preemption for a pod in a cluster, given as the objects of a dump."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def preempt(pod: Mapping[str, object], *objects: Mapping[str, object]) -> Preemp
 
 
 def victims(pod: Mapping[str, object], *objects: Mapping[str, object]) -> list[str] | None:
-    """The names of the victims on the only node, in order; None where evictions do not help."""
+    """Return the names of the victims on the only node, in order; None if evictions do not help."""
     candidates = preempt(pod, *objects).candidates
     return [victim.name for victim in candidates["n"].pods] if candidates else None
 
 
 def violations(pod: Mapping[str, object], *objects: Mapping[str, object]) -> int:
-    """Return the number of violated budgets on the only node."""
+    """Return the number of budget violations on the only node."""
     return preempt(pod, *objects).candidates["n"].num_pdb_violations
 
 
@@ -54,11 +54,11 @@ def snapshot(*objects: Mapping[str, object]) -> Snapshot:
 
 
 def urgent(cpu: str = "4", **fields: Any) -> Object:
-    """The pod to place, of priority 100. It requests a whole node by default."""
+    """Return the pod to place, of priority 100. It requests a whole node by default."""
     return pod_with("urgent", requests={"cpu": cpu}, **{"priority": 100, **fields})
 
 
-def placed(  # a pod has that many sides
+def placed(  # a pod has this many fields
     name: str,
     priority: int | None = 0,
     cpu: str = "1",
@@ -70,7 +70,7 @@ def placed(  # a pod has that many sides
     conditions: Sequence[Mapping[str, str]] = (),
     **spec: Any,
 ) -> Object:
-    """A pod on the node `n` by default."""
+    """Return a pod on a node, by default `n`."""
     metadata = {"deletionTimestamp": SECOND} if terminating else {}
     status: Object = {"phase": "Running", "conditions": [dict(condition) for condition in conditions]}
     if start is not None:
@@ -95,4 +95,4 @@ def app(name: str) -> Object:
 
 
 NODE = node_with("n")
-"""4 cpus."""
+"""A node with 4 cpus."""

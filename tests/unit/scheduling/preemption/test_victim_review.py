@@ -26,7 +26,7 @@ ONE = BerthConfiguration.model_validate({"profile": "full", "preemption": {"choo
 LABEL = BerthConfiguration()
 
 Answer = dict[str, tuple[list[str], int]]
-"""By node: the names of the victims in order, and the violations."""
+"""The names of the victims in order, and the number of violations, by node."""
 
 
 def review_victims(
@@ -37,7 +37,7 @@ def review_victims(
     counted: int = 0,
     bodies: Sequence[Object] = (),
 ) -> Answer:
-    """`proposed`: names by node. bodies: the pods that came with the request, as they do in full mode."""
+    """Return the reviewed victims. proposed: names by node. bodies: the pods in the request, as in full mode."""
     pods = {found.uid: found for found in map(read, bodies)}
     proposals = {
         node: Proposal(tuple(f"uid-{name}" for name in names), counted, pods) for node, names in proposed.items()
@@ -264,7 +264,7 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
         ),
     ],
 )
-def test_nominated_node_of_terminating_victims_resolves(pod: Object, objects: list[Object], wanted: set[str]) -> None:
+def test_nominated_node_is_resolvable_if_victims_free_it(pod: Object, objects: list[Object], wanted: set[str]) -> None:
     cluster, asking = snapshot(*objects), read(pod)
     rejected = POLICY.feasibility(asking, list(cluster.nodes), cluster).rejected
     assert rejected.keys() == cluster.nodes.keys()
@@ -293,7 +293,7 @@ def test_unknown_node_is_unresolvable() -> None:
 
 PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 V = placed("v", cpu="2")
-"""Who has to go in any case."""
+"""The pod that has to be evicted in any case."""
 
 
 def preemptor(**fields: Any) -> Object:

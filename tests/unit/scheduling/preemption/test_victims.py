@@ -1,4 +1,4 @@
-"""Which pods have to leave a node (fact 30), and with whom the pod has to share it (fact 34)."""
+"""Which pods have to leave a node (fact 30), and that the pod must fit with and without nominated pods (fact 34)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
     ],
 )
-def test_selects_only_less_important_pods_whose_end_makes_room(
+def test_selects_only_less_important_pods_whose_eviction_makes_room(
     pod: Object, objects: list[Object], wanted: list[str] | None
 ) -> None:
     assert victims(pod, NODE, *objects) == wanted
@@ -180,7 +180,7 @@ def test_topology_spread_subtracts_victims() -> None:
 
 
 def test_topology_spread_subtracts_pods_that_it_never_counted() -> None:
-    """One that is being deleted is not counted, and yet subtracted: so the other one may stay."""
+    """A terminating pod is not counted and yet subtracted, so the other pod may stay."""
     pod = urgent("1", metadata={"labels": DB}, topologySpreadConstraints=spread())
     others = [node_with("m", allocatable={"cpu": "0"})]
     leaving = placed("leaving", 1, labels=DB, terminating=True)

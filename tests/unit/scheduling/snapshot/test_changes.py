@@ -73,7 +73,7 @@ def test_node_filled_by_its_own_pods_keeps_its_reason() -> None:
     assert reasons(policy().feasibility(asking(licence="1"), NAMES, snapshot)) == {"n1": NO_LICENCE}
 
 
-def test_counts_devices_as_reserved() -> None:
+def test_counts_an_assumed_pod_on_its_reserved_device() -> None:
     """The request of the pod does not determine its device."""
     nodes = [counted_node("n1", sizes="8000,8000")]
     snapshot = Snapshot.of(nodes, [asking("a", gpumem="5000")])
@@ -85,7 +85,7 @@ def test_counts_devices_as_reserved() -> None:
 
 
 def test_assumed_pod_known_to_the_cache_counts_with_all_its_requests() -> None:
-    """Matches kube-scheduler's assumed pods. Of a pod unknown to the cache, only the reserved amount is known."""
+    """Matches kube-scheduler's assumed pods. For a pod unknown to the cache, only the reserved amount is known."""
     document = {"profile": "mine", "managedResources": [LICENCES], "definitions": {"mine": {"extends": FULL}}}
     found = BerthConfiguration.model_validate(document).policy()
     pod, pending = asking("asks", cpu="33"), asking("a", cpu="32", licence="1")
@@ -167,7 +167,7 @@ def test_nominated_node_is_resolvable_only_if_it_has_room_beside_assumed_pods() 
         assert policy().resolvable(pod, rejected, later) == resolvable
 
 
-def test_assumed_pod_is_not_nominated() -> None:
+def test_assumed_pod_does_not_count_as_nominated() -> None:
     waiting = asking("a", licence="2", nominated="n2", priority=5)
     pod = asking("asks", licence="3", priority=1)
     assert policy().feasibility(pod, NAMES, cluster([waiting])).feasible == ["n1"]
@@ -192,7 +192,7 @@ def test_assumed_pods_do_not_invalidate_cached_results(monkeypatch: pytest.Monke
         assert found.feasibility(pod, NAMES, later).feasible == NAMES
         found.scores(pod, NAMES, later)
     assert set(judged) == {"n1"}
-    # And it is still that of the snapshot without them.
+    # The cached results are still those of the snapshot without assumed pods.
     judged.clear()
     assert found.feasibility(asking("asks", licence="1"), NAMES, snapshot).feasible == NAMES
     assert judged == []
@@ -216,7 +216,7 @@ def test_without_assumed_pods_the_snapshot_is_the_same_object() -> None:
 
 
 def _judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the nodes that ManagedResources is asked about from now on."""
+    """Record the names of the nodes that ManagedResources evaluates from now on."""
     judged: list[str] = []
     capacity = Counting.capacity
 

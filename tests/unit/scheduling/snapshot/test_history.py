@@ -1,4 +1,4 @@
-"""A step says what changed since a moment; beyond a certain reach nothing is known."""
+"""A delta contains the changes since a moment; the history keeps a limited number of deltas."""
 
 from __future__ import annotations
 

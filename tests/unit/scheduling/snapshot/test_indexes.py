@@ -19,7 +19,7 @@ SNAPSHOT = Snapshot.of([node("n1"), node("n2")], [WAITING, BOUND, OTHER, PLAIN, 
 
 
 def found(snapshot: Snapshot) -> dict[str, list[str]]:
-    """The names of the pods, by gang; with the node of those that have one."""
+    """Return the names of the pods by gang, each with its node if it has one."""
     return {
         name: sorted(f"{pod.name}@{pod.node_name}" if pod.node_name else pod.name for pod in pods.values())
         for (_, name), pods in snapshot.pods_by_gang.items()
@@ -59,7 +59,7 @@ def test_indexes_contain_pods_with_and_without_node() -> None:
 )
 def test_updated_indexes_equal_new_indexes(changes: Changes, wanted: dict[str, list[str]]) -> None:
     fresh = SNAPSHOT.with_changes(changes)
-    assert found(SNAPSHOT)  # from here on it is followed
+    assert found(SNAPSHOT)  # creates the index, which is updated from here on
     followed = SNAPSHOT.with_changes(changes)
     assert found(followed) == found(fresh) == wanted
 

@@ -1,4 +1,4 @@
-"""A node keeps its position for as long as it is there; a request's names are located each once."""
+"""A node keeps its position for as long as it exists; each name of a request is resolved once."""
 
 from __future__ import annotations
 

@@ -312,7 +312,7 @@ def test_passes_keyboard_interrupt_through() -> None:
         pytest.param(lambda self, counting: 1 / 0, "ZeroDivisionError", id="raises"),
     ],
 )
-def test_names_plugin_that_fails_for_counted_resources(counted: object, message: str) -> None:
+def test_error_names_plugin_that_fails_in_with_counting(counted: object, message: str) -> None:
     plugin = checked_plugin(with_value(Filters, "with_counting", counted), PATH)()
     with pytest.raises(PluginFailed, match=f"^plugin {PATH} failed in with_counting: {message}"):
         plugin.with_counting(Counting())

@@ -1,4 +1,4 @@
-"""Plugins of a user's own: what a name may lead to, and that it leads to nothing else."""
+"""Custom plugins: which names are loaded, and that nothing else is imported."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class FailsWhenExtended(Passes):
 
 @pytest.fixture(autouse=True)
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package of plugins as a user would write it, gone after the test."""
+    """Create a package of plugins as a user would write it, and remove it after the test."""
     folder = tmp_path / "berth_plugins"
     folder.mkdir()
     (folder / "__init__.py").touch()
