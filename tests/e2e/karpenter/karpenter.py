@@ -88,14 +88,15 @@ class Karpenter:
         """Wait until the object's condition Ready is true."""
         self._wait_for_condition("Ready", KINDS[kind], name)
 
-    def claims(self, condition: str) -> list[str]:
-        """The reason of this condition of each NodeClaim."""
-        return [
-            each["reason"]
-            for claim in self.api.get(CLAIMS)["items"]
-            for each in claim["status"]["conditions"]
-            if each["type"] == condition
-        ]
+    def wait_for_claim(self, condition: str, reason: str) -> None:
+        """Wait until a NodeClaim has this reason for the condition. Karpenter sets it after the node has joined."""
+        found: list[str] = []
+        for event in self.api.watch(CLAIMS, {}, seconds=WAIT_SECONDS):
+            conditions = event["object"].get("status", {}).get("conditions") or ()
+            found += [each["reason"] for each in conditions if each["type"] == condition]
+            if reason in found:
+                return
+        raise AssertionError(f"no NodeClaim is {condition} by {reason} within {WAIT_SECONDS} s, but by {found}")
 
     def wait_for_nodes(self, count: int) -> list[JsonObject]:
         """Wait until so many nodes of Karpenter exist, and return them."""

@@ -104,8 +104,7 @@ def test_places_pods_for_a_resource_that_the_kubelet_does_not_report(start: Star
     karpenter.wait_until_ready("NodeOverlay", "berth")
     pod = cluster.create_pod("web", extended={LICENCE: "1"})
     cluster.wait_until_assigned(pod)
-    [reason] = karpenter.claims("Initialized")
-    assert reason == "ResourceNotRegistered"
+    karpenter.wait_for_claim("Initialized", "ResourceNotRegistered")
 
 
 def test_doctor_names_the_pool_whose_nodes_the_policy_rejects(

@@ -211,7 +211,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         dumps = staticmethod(orjson.dumps)
 
     Counting.loads = staticmethod(loads)  # type: ignore[attr-defined]
-    for module in ("berth.extender.arguments", "berth.extender.arguments", "berth.scheduling.objects.pod_texts"):
+    for module in ("berth.extender.arguments", "berth.scheduling.objects.pod_texts"):
         monkeypatch.setattr(f"{module}.orjson", Counting)
     decode = FieldsOf.decode
 

@@ -141,9 +141,12 @@ def test_new_configuration_reevaluates_all_pods() -> None:
     assert answers == [["schedulable-now"], ["unschedulable"]]
 
 
-def test_pod_does_not_count_against_itself() -> None:
-    found = explained(documents([node("n1")], [pod("p")]), "p")
+def test_nominated_pod_does_not_count_against_itself() -> None:
+    nominated = pod("p", requests={"cpu": "4"}, status={"nominatedNodeName": "n1"})
+    found = explained(documents([node("n1")], [nominated]), "p")
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
+    other = pod("q", requests={"cpu": "1"})
+    assert explained(documents([node("n1")], [nominated, other]), "q")["verdict"] != "placeable"
 
 
 def test_explanation_uses_the_schedulers_weight_for_the_extender() -> None:

@@ -118,7 +118,8 @@ def test_applies_the_changes_since_the_last_snapshot(
     delta = after.changed_since(before)
     assert delta is not None
     assert {each.labels["app"] for moves in delta.pod_moves for each in moves.by_label_set} - {"p"} == moved - {"p"}
-    assert {name for name in delta.before if after.nodes.get(name) != before.nodes.get(name)} <= set(delta.before)
+    names_of_nodes = {*before.nodes, *after.nodes}
+    assert {name for name in names_of_nodes if after.nodes.get(name) != before.nodes.get(name)} <= set(delta.before)
 
 
 def test_starts_over_for_a_snapshot_of_another_origin() -> None:
