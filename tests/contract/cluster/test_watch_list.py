@@ -171,7 +171,7 @@ def test_detects_whether_server_has_reached_a_version(
         assert asking.result(PATIENCE_SECONDS) is wanted
 
 
-def test_error_of_an_overloaded_server_does_not_mean_that_the_version_is_lost(server: DrivenApiServer) -> None:
+def test_overloaded_server_raises_instead_of_reporting_a_lost_version(server: DrivenApiServer) -> None:
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(source(server).has_reached, "7")
         server.next(NODES_PATH).refuse(429, "TooManyRequests")
