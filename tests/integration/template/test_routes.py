@@ -26,7 +26,7 @@ ROUTES = {
 
 
 def combinations() -> list[dict[str, str]]:
-    """Each mode with each subset of the parameters about the domain."""
+    """Return each mode with each subset of the parameters about the domain."""
     return [
         {"Authentication": mode} | {name: DOMAIN[name] for name, given in zip(DOMAIN, chosen, strict=True) if given}
         for mode in ("basic", "mtls")
@@ -54,7 +54,7 @@ def resource_in(substitution: dict[str, str]) -> str:
 
 
 def functions_of_routes(deployment: Deployment) -> dict[str, str]:
-    """The logical id of the function by route key."""
+    """Return the function's logical id by route key."""
     integrations = deployment.resources("AWS::ApiGatewayV2::Integration")
     return {
         route["RouteKey"]: resource_in(integrations[resource_in(route["Target"])]["IntegrationUri"])
@@ -134,7 +134,7 @@ def test_authorizer_function_exists_only_if_routes_use_it(deployment: Deployment
 
 
 def test_route_changes_only_after_the_version_that_checks_callers_is_live() -> None:
-    """Or a stack that changes to mutual TLS would have routes with neither check, for as long as a canary takes."""
+    """Otherwise a stack that changes to mutual TLS would have routes without a check for the duration of a canary."""
     processed = transformed(**ACCEPTED[-1])
     functions = functions_of_routes(Deployment(processed, **ACCEPTED[-1]))
     for route in [each for each in processed["Resources"].values() if each["Type"] == "AWS::ApiGatewayV2::Route"]:
