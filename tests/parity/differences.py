@@ -13,7 +13,7 @@ ERROR = "error"
 """The rule name of a difference in the error of the cycle."""
 
 BERTHS_OWN = frozenset({"NodeReady"})
-"""Plugins that kube-scheduler has not. All nodes of the cases are ready: who says otherwise rejects first."""
+"""Plugins that kube-scheduler lacks. All nodes of the cases are ready, so a wrong rejection shows as the first one."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Difference:
 
 
 def differences(family: Family, oracle: Answer, berth: Answer) -> list[Difference]:
-    """The differences of this family, except preemption: see preemption_differences."""
+    """Return the differences of this family, except preemption: see preemption_differences."""
     found = [*_error(oracle, berth), *_verdicts(oracle, berth)]
     if family is Family.SCORE:
         found.extend(_scores(oracle, berth))
@@ -38,13 +38,13 @@ def differences(family: Family, oracle: Answer, berth: Answer) -> list[Differenc
 
 
 def still_differ(found: list[Difference], rule: str) -> bool:
-    """Whether a smaller case has a difference in the rule. A failed side differs in everything and does not count."""
+    """Return whether a smaller case differs in the rule. A failed side differs in everything and does not count."""
     rules = {difference.rule for difference in found}
     return rule in rules and (rule == ERROR or ERROR not in rules)
 
 
 def preemption_differences(oracle: Answer, berth: Answer) -> list[Difference]:
-    """The differences of preemption. Any tied node may be nominated, and equal victims have no fixed order."""
+    """Return the differences of preemption. Any tied node may be nominated, and equal victims have no fixed order."""
     wanted = _mapping(oracle, "preemption")
     got = _mapping(berth, "preemption")
     found = [

@@ -20,8 +20,8 @@ from berth_cli.placement.scheduler.preemption import Preemption, evaluate
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one node. `status`: of the first plugin that rejects it. `alone`: the status of each plugin by
-    itself.
+    """The verdict on one node. `status`: the status of the first plugin that rejects it. `alone`: the status of each
+    plugin by itself.
     """
 
     status: Status

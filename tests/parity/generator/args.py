@@ -79,7 +79,7 @@ SCORE_ARGS: tuple[Args, ...] = (
 
 
 def args(draw: Draw) -> Args:
-    """Some plugin's arguments; sometimes of two."""
+    """Draw the arguments of one plugin, sometimes of two."""
     chosen = dict(draw.one_of(FILTER_ARGS + SCORE_ARGS))
     if draw.chance(0.3):
         chosen = {**draw.one_of(SCORE_ARGS), **chosen}

@@ -65,7 +65,7 @@ def _add_match_label_keys(
 
 
 def required_terms(draw: Draw, pod_labels: Mapping[str, str], most: int = 2) -> list[dict[str, Any]]:
-    """PodAffinityTerms; often one that the pod itself matches."""
+    """Draw PodAffinityTerms; the pod itself often matches one."""
     return [_term(draw, pod_labels) for _ in range(draw.weighted({1: 3, most: 1}))]
 
 

@@ -16,7 +16,7 @@ NODE_FAILURE_TOLERATIONS = [
     {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 ]
-"""What the admission plugin DefaultTolerationSeconds gives every pod."""
+"""The tolerations that the admission plugin DefaultTolerationSeconds adds to every pod."""
 
 
 def taints(draw: Draw, *, hard: bool, soft: bool) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ def _toleration(draw: Draw) -> dict[str, Any]:
 def _unschedulable_toleration(draw: Draw) -> dict[str, Any]:
     toleration = {"key": UNSCHEDULABLE, **draw.one_of(({"operator": "Exists"}, {"operator": "Equal"}))}
     if toleration["operator"] == "Equal" and draw.chance(0.2):
-        toleration["value"] = "a"  # tolerates another taint than the one that counts
+        toleration["value"] = "a"  # does not tolerate the taint, which has no value
     if draw.chance(0.8):
         toleration["effect"] = draw.one_of(("NoSchedule", "NoSchedule", "NoExecute"))
     return toleration
