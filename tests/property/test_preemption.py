@@ -99,7 +99,7 @@ asking = st.builds(
 
 
 class Cluster:
-    """Filters and counts anew for each question: no states that are added to and taken off."""
+    """Filters from scratch for each query, without incremental state."""
 
     def __init__(self, pod: Object, pods: list[Object], others: list[Object]) -> None:
         self.objects = [*map(node_with, NODES), *pods, *others]
