@@ -60,7 +60,7 @@ def preemption_differences(oracle: Answer, berth: Answer) -> list[Difference]:
 
 
 def candidate(victims: Any) -> object:
-    """The compared values of a candidate: victims in any order, and the number of budget violations."""
+    """Return the compared values of a candidate: victims in any order, and the number of budget violations."""
     if not isinstance(victims, Mapping):
         return None
     return sorted(victims.get("victims") or []), victims.get("numPDBViolations")
@@ -73,7 +73,7 @@ def _error(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _head(error: Any) -> str | None:
-    """The part of an error with the plugin and its extension point; the rest is Go's wording."""
+    """Return the part of an error with the plugin and its extension point; the rest is Go's wording."""
     return str(error).split(": ", 1)[0] if error else None
 
 
@@ -88,7 +88,7 @@ def _verdicts(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _status(verdict: Any) -> tuple[object, list[str]] | None:
-    """Code and sorted reasons: kube-scheduler's order of extended resources is not fixed."""
+    """Return code and sorted reasons: kube-scheduler's order of extended resources is not fixed."""
     if not isinstance(verdict, Mapping):
         return None
     return verdict.get("code"), sorted(verdict.get("reasons") or [])
@@ -111,7 +111,7 @@ def _scores(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _paired(ours: Any, theirs: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The values of both mappings by key, None if a mapping lacks the key."""
+    """Yield the values of both mappings by key, with None if a mapping lacks the key."""
     first, second = (mapping if isinstance(mapping, Mapping) else {} for mapping in (ours, theirs))
     for key in sorted({*first, *second}):
         yield key, first.get(key), second.get(key)

@@ -37,7 +37,7 @@ def _candidate(answer: Answer, node: str) -> object:
 
 
 def _orders(case: Case, node: str) -> Iterator[Case]:
-    """The case with other orders of the node's equal pods."""
+    """Yield the case with each order of the node's equal pods."""
     groups: defaultdict[object, list[int]] = defaultdict(list)
     for position, other in enumerate(case["objects"]):
         if other["kind"] == "Pod" and other["spec"].get("nodeName") == node:

@@ -20,7 +20,7 @@ ACCEPTED: dict[str, Any] = {"code": "Success", "reasons": []}
 
 
 def answer() -> Answer:
-    """One rejected node, two scored nodes and two tied candidates, more than a real answer contains at once."""
+    """Return one rejected node, two scored nodes and two tied candidates, more than a real answer contains at once."""
     return {
         "verdicts": {
             "n0": {
@@ -97,7 +97,7 @@ def test_finds_preemption_differences_except_ties_and_victim_order(path: str, va
 
 
 def pods(*priorities: int) -> Case:
-    """A case of pods p0, p1, … on node n0."""
+    """Return a case of pods p0, p1, … on node n0."""
     objects = [
         {"kind": "Pod", "metadata": {"uid": f"p{index}"}, "spec": {"nodeName": "n0", "priority": priority}}
         for index, priority in enumerate(priorities)

@@ -29,7 +29,7 @@ def server() -> Iterator[DrivenApiServer]:
 
 @pytest.fixture
 def begin() -> Iterator[Callable[[Callable[[], Result]], Future[Result]]]:
-    """Runs a call in another thread, while the test plays the server."""
+    """Yield a function that runs a call in another thread, while the test plays the server."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit
 

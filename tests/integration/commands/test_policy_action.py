@@ -91,7 +91,7 @@ def github(tmp_path: Path) -> GitHub:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """The checkout of a pull request that makes the policy of the example stricter."""
+    """Return the checkout of a pull request that makes the policy of the example stricter."""
     folder = tmp_path / "checkout"
     copytree(EXAMPLE, folder)
     git(folder, "init", "--quiet")

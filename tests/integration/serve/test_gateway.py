@@ -155,7 +155,7 @@ def test_pod_counts_for_other_verbs_while_its_bind_runs() -> None:
 
 
 def echo(body: bytes, headers: Mapping[str, str]) -> Mapping[str, Any]:
-    """POST to a function that answers with the event it got; return that event."""
+    """Send a POST to a function that returns its event as the response; return that event."""
 
     def handler(event: Mapping[str, object], context: object) -> HTTPAnswer:
         return http_answer(200, orjson.dumps(event))

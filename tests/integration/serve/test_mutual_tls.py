@@ -82,7 +82,7 @@ class Served:
             return ask(connection)
 
     def forget(self) -> None:
-        """Lets the allow-list in the function's memory expire."""
+        """Let the allow-list in the function's memory expire."""
         self.clock.ahead += MAX_AGE_SECONDS
 
 

@@ -31,7 +31,7 @@ FIXTURES = read_fixtures()
 
 @pytest.fixture
 def basic(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """The variables of an authorizer with a secret in moto."""
+    """Yield the variables of an authorizer with a secret in moto."""
     session = moto_session("secretsmanager")
     monkeypatch.setattr(aws_clients, "SESSION", session._session)
     client = session.client("secretsmanager")

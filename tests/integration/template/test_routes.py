@@ -47,7 +47,7 @@ def deployment(request: pytest.FixtureRequest) -> Deployment:
 
 
 def resource_in(substitution: dict[str, str]) -> str:
-    """The resource that `{"Fn::Sub": "integrations/${FilterIntegration}"}` refers to."""
+    """Return the resource that `{"Fn::Sub": "integrations/${FilterIntegration}"}` refers to."""
     found = re.search(r"\$\{(?!AWS::)(\w+)", substitution["Fn::Sub"])
     assert found is not None
     return found[1]
@@ -63,7 +63,7 @@ def functions_of_routes(deployment: Deployment) -> dict[str, str]:
 
 
 def variables_of(deployment: Deployment, function: str) -> dict[str, str]:
-    """The function's environment; a reference to a resource becomes its logical id."""
+    """Return the function's environment; a reference to a resource becomes its logical id."""
     found = deployment.resources("AWS::Lambda::Function")[function]["Environment"]["Variables"]
     return {
         name: str(next(iter(value.values()))) if isinstance(value, dict) else str(value)

@@ -87,5 +87,5 @@ def args(draw: Draw) -> Args:
 
 
 def wants_workloads(chosen: Args) -> bool:
-    """Whether default constraints apply: they select pods as the services and workloads of the pod do."""
+    """Return whether default constraints apply: they select pods as the services and workloads of the pod do."""
     return chosen.get("PodTopologySpread", {}) != {}

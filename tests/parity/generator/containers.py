@@ -45,7 +45,7 @@ def _add_pod_resources(
     demands: list[ContainerDemand],
     init_demands: list[ContainerDemand],
 ) -> None:
-    """Overhead and pod-level resources; without either, a single container may have unrounded requests."""
+    """Add overhead and pod-level resources; without either, a single container may have unrounded requests."""
     if Feature.OVERHEAD in features and draw.chance(0.4):
         spec["overhead"] = quantities(draw, {"cpu": draw.one_of((10, 250)), "memory": draw.one_of((1, 120)) * MI})
     if Feature.POD_LEVEL_RESOURCES in features and draw.chance(0.5):

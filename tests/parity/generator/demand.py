@@ -53,7 +53,7 @@ def resources(draw: Draw, demand: ContainerDemand) -> dict[str, dict[str, str]]:
 
 
 def imprecise(draw: Draw) -> dict[str, str]:
-    """A ResourceList that has to be rounded: only for a pod's single container, see BELOW_MILLI."""
+    """Draw a ResourceList that has to be rounded: only for a pod's single container, see BELOW_MILLI."""
     return {"cpu": draw.one_of(BELOW_MILLI), "memory": draw.one_of(("1m", "1500m", "0.5", "100u", "1073741823500m"))}
 
 

@@ -28,7 +28,7 @@ def labels(draw: Draw, vocabulary: Mapping[str, tuple[str, ...]], density: float
 
 
 def label_selector(draw: Draw, vocabulary: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """A metav1.LabelSelector: often one label, sometimes expressions, rarely empty, which selects everything."""
+    """Draw a metav1.LabelSelector: often one label, sometimes expressions, rarely empty, which selects everything."""
     if draw.chance(0.07):
         return {}
     selector: dict[str, Any] = {}

@@ -84,7 +84,7 @@ def _plenty(draw: Draw) -> dict[str, int]:
 
 
 def _little(draw: Draw) -> dict[str, int]:
-    """Resources for a few pods; some may be missing."""
+    """Draw resources for a few pods; some may be missing."""
     amounts = {
         "cpu": draw.one_of((2000, 2500, 3000, 4500)),
         "memory": draw.one_of((2, 3, 4, 6)) * GI,

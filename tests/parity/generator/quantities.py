@@ -61,7 +61,7 @@ def whole(draw: Draw, amount: int) -> str:
 
 
 def _plain(digits: int, scale: int) -> str:
-    """digits x 10^scale as a decimal fraction without exponent."""
+    """Return digits x 10^scale as a decimal fraction without exponent."""
     if scale >= 0:
         return str(digits * 10**scale)
     padded = str(digits).rjust(-scale + 1, "0")

@@ -20,7 +20,7 @@ NODE_FAILURE_TOLERATIONS = [
 
 
 def taints(draw: Draw, *, hard: bool, soft: bool) -> list[dict[str, Any]]:
-    """Taints of a node, unique by key and effect."""
+    """Draw taints of a node, unique by key and effect."""
     effects = (*(HARD_EFFECTS if hard else ()), *((SOFT_EFFECT,) if soft else ()))
     pairs = [(key, effect) for key in KEYS for effect in effects]
     if not pairs or draw.chance(0.3):
@@ -37,7 +37,7 @@ def _taint(draw: Draw, key: str, effect: str) -> dict[str, Any]:
 
 
 def tolerations(draw: Draw, *, unschedulable: bool) -> list[dict[str, Any]]:
-    """Tolerations of a pod, with the two that an API server adds."""
+    """Draw tolerations of a pod, mostly with the two that an API server adds."""
     drawn = [_toleration(draw) for _ in range(draw.weighted({0: 2, 1: 3, 2: 3, 3: 2}))]
     if unschedulable:
         drawn.append(_unschedulable_toleration(draw))

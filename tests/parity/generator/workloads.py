@@ -55,7 +55,7 @@ def _controller(draw: Draw, kind: str, namespace: str, labels: dict[str, str]) -
 
 
 def _matching_selector(draw: Draw, labels: dict[str, str]) -> dict[str, Any]:
-    """A selector that the template's labels satisfy, as an API server demands."""
+    """Draw a selector that the template's labels satisfy, as an API server demands."""
     key = draw.one_of(list(labels))
     selector = label_selector(draw, {key: (labels[key],)})
     expressions = [{"key": key, "operator": "In", "values": [labels[key], "other"]}]
