@@ -1,4 +1,4 @@
-"""The emulators of DynamoDB on which the cases of one adapter run."""
+"""The emulators of DynamoDB on which the contract tests of an adapter run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Helm chart: it renders what the examples and `berth scheduler-config` have, and refuses what cannot work."""
+"""The Helm chart: it renders the objects of the examples and `berth scheduler-config`, and rejects invalid values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def documents_of(*paths: Path) -> list[dict[str, Any]]:
 
 
 def comparable(documents: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
-    """Configurations as objects and not as texts, and without the hashes of their texts."""
+    """Return the documents with configurations as objects, and without the hashes of their texts."""
     found = by_key(deepcopy(documents))
     for document in found.values():
         if document["kind"] == "ConfigMap":
@@ -116,7 +116,7 @@ def test_chart_objects_equal_the_examples(values: Values, files: list[str]) -> N
 
 
 def test_chart_files_equal_the_examples() -> None:
-    """A chart contains no file from outside: `make dist` copies them."""
+    """A chart cannot include files from outside, so `make dist` copies them."""
     files = CHART / "files"
     examples = [EXAMPLES / "rbac.yaml", EXAMPLES / "rbac-counted-resources.yaml", *EXAMPLES.glob("admission/*.yaml")]
     found = {
@@ -126,7 +126,7 @@ def test_chart_files_equal_the_examples() -> None:
 
 
 def policies(values: Values) -> dict[str, str]:
-    """The specs of the policies as texts, by name."""
+    """Return the specs of the policies as texts, by name."""
     documents = rendered({"scheduler": {"enabled": False}, **values})
     return {
         each["metadata"]["name"]: json.dumps(each["spec"])
@@ -200,7 +200,7 @@ def test_sidecar_configuration_is_valid(tmp_path: Path) -> None:
     text = found[Key("ConfigMap", "kube-system", "berth-sidecar")]["data"]["berth.yaml"]
     file = tmp_path / "berth.yaml"
     file.write_text(text)
-    # The chart's default values are merged into a map: what the user gave is there all the same.
+    # Helm merges the chart's default values into maps; the user's configuration must not change.
     assert yaml.safe_load(text) == configuration
     assert CliRunner().invoke(main, ["config", "check", str(file)]).exit_code == 0
 

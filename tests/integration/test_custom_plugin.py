@@ -1,4 +1,4 @@
-"""The examples of plugins of a user's own, run as their pages say."""
+"""The examples of custom plugins, run as their pages say."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["custom-plugin", "zones-and-racks"])
 def test_tests_of_the_example_pass(name: str) -> None:
-    """As the page says, inside a clone of Berth, whose own settings of pytest must not count."""
+    """The page runs them inside a clone of Berth, whose own settings of pytest must not apply."""
     done = subprocess.run(
         [Path(sys.executable).with_name("pytest"), "-q", "-p", "no:cacheprovider"],
         capture_output=True,
@@ -42,7 +42,7 @@ def test_tests_of_the_example_pass(name: str) -> None:
 
 @contextmanager
 def served(directory: Path) -> Iterator[Caller]:
-    """`berth serve` with the files of this directory."""
+    """Run `berth serve` with the files of this directory."""
     process = subprocess.Popen(
         [*BERTH, "serve", *FILES, "--port", "0"],
         stdout=subprocess.PIPE,
@@ -107,7 +107,7 @@ FAILING_DOCUMENT = json.dumps(
 
 @pytest.fixture
 def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory with the plugin and a configuration that names it, which this process finds until the test ends."""
+    """Yield a directory with the plugin and its configuration, which this process can import until the test ends."""
     (tmp_path / "berth_plugins").mkdir()
     (tmp_path / "berth_plugins" / "failing_for_one.py").write_text(FAILING)
     (tmp_path / "configuration.yaml").write_text(FAILING_DOCUMENT)
@@ -127,7 +127,7 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
 )
 @pytest.mark.usefixtures("failing")
-def test_failing_plugin_fails_only_its_own_pod_in_a_deployed_verb(
+def test_deployed_verb_fails_only_for_the_pod_on_which_the_plugin_fails(
     verb: str, team: str, answer: str, load_function: Callable[..., Callable[..., Any]]
 ) -> None:
     handler = load_function(verb, {"BERTH_CONFIGURATION": FAILING_DOCUMENT})

@@ -48,7 +48,7 @@ def answer(case: object) -> Answer:
 
 
 def failed(error: str) -> Answer:
-    """The result for a case that cannot be evaluated."""
+    """Return the result for a case that cannot be evaluated."""
     return _answer(scheduling_cycle.Cycle({}, error=error))
 
 

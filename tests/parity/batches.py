@@ -47,7 +47,7 @@ def batches(programs: Programs, family: Family, seed: int, count: int) -> Iterat
 
 
 def compared(found: Iterator[Batch]) -> Iterator[Compared]:
-    """The results of the batches in order; a process for each processor compares them."""
+    """Yield the results of the batches in order, compared by one process for each processor."""
     with ProcessPoolExecutor() as pool:
         yield from pool.map(compare, found)
 

@@ -23,16 +23,16 @@ from tests.parity.versions import VERSION, comparable, uncovered, unexpected
 
 SAVED = Path(".build/parity")
 MINIMISED = 5
-"""Rules of a family for which a case is minimised."""
+"""The maximum number of rules of a family for which a case is minimized."""
 
 CHECKED = 250
-"""Cases of each family of which the objects are checked: whether an API server could hold them."""
+"""Cases of each family whose objects are checked: whether an API server could store them."""
 
 SHOWN_OF_A_CASE = 5
 
 
 class TooLittleCovered(Exception):
-    """Too few cases cover some plugin."""
+    """Too few cases cover a plugin."""
 
 
 def main() -> int:
@@ -76,7 +76,7 @@ def _arguments() -> argparse.Namespace:
 def _compare(
     comparison: Comparison, programs: Programs, family: Family, arguments: argparse.Namespace, coverage: Coverage
 ) -> int:
-    """Compare a family, print what differs, and return in how many cases."""
+    """Compare a family, print the differences, and return the number of cases that differ."""
     seed, count = arguments.seed, arguments.cases
     version = programs.version
     comparison.check([comparable(each, version) for each in cases(seed, family, min(CHECKED, count))])

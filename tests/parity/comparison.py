@@ -32,7 +32,7 @@ class Programs:
     @contextmanager
     def running(self) -> Iterator[Comparison]:
         """Start both, and the oracle a second time as the checker."""
-        # One worker: who compares much does so in several processes.
+        # One worker: a large comparison uses several processes.
         with (
             Responder([self.oracle, "-workers", "1"]) as oracle,
             Responder([sys.executable, "-m", "tests.parity.answers"]) as berth,
@@ -44,7 +44,7 @@ class Programs:
 class Comparison:
     """kube-scheduler's plugins on one side, Berth on the other.
 
-    `checker` says whether a case is one that an API server could hold; minimised cases stay so.
+    `checker` reports whether an API server could store a case's objects; a minimized case stays valid.
     """
 
     def __init__(self, oracle: Responder, berth: Responder, checker: Responder) -> None:
@@ -59,7 +59,7 @@ class Comparison:
                 raise InvalidCase(f"{answer['findings'][0]} in {orjson.dumps(case).decode()}")
 
     def answers(self, cases: Sequence[Case]) -> list[tuple[Answer, Answer]]:
-        """The answers of both programs, computed concurrently."""
+        """Return the answers of both programs, computed concurrently."""
         lines = [orjson.dumps(case) for case in cases]
         with ThreadPoolExecutor(2) as programs:
             oracle = programs.submit(self._oracle.answer_all, lines)
@@ -67,7 +67,7 @@ class Comparison:
             return list(zip(oracle.result(), berth.result(), strict=True))
 
     def differences(self, family: Family, case: Case, oracle: Answer, berth: Answer) -> list[Difference]:
-        """The differences of the answers, without values that kube-scheduler does not specify."""
+        """Return the differences of the answers, without values that kube-scheduler does not specify."""
         found = differences(family, oracle, berth)
         if family is not Family.PREEMPTION:
             return found
@@ -79,7 +79,7 @@ class Comparison:
         return self.differences(family, case, self._oracle.answer(case), self._berth.answer(case))
 
     def minimised(self, family: Family, case: Case, rule: str) -> Case:
-        """A smaller case with a difference in the same rule."""
+        """Return a smaller case with a difference in the same rule."""
         must_be_valid = self._is_valid(case)
 
         def shows(smaller: Case) -> bool:

@@ -50,7 +50,7 @@ class Coverage:
         self.preemptions["tied"] += len(preemption["tied"]) > 1
 
     def thin(self, least: int, uncovered: frozenset[str] = frozenset()) -> list[str]:
-        """The plugins with fewer covering cases, and their number of cases; without those that cannot have more."""
+        """Return plugins that fewer than `least` cases cover, with the number of cases, except those in `uncovered`."""
         return [
             f"{plugin} ({count} cases {column})"
             for (plugin, column), count in sorted(self.cases.items())
@@ -58,7 +58,7 @@ class Coverage:
         ]
 
     def table(self) -> Iterator[str]:
-        """One line per plugin, and one line of preemptions."""
+        """Yield one line per plugin, and one line of preemptions."""
         yield f"{'cases in which':32}" + "".join(f"{column:>20}" for column in _COLUMNS)
         for plugin in sorted({plugin for plugin, _ in self.cases}):
             counts = (str(self.cases[plugin, column]) if (plugin, column) in self.cases else "" for column in _COLUMNS)

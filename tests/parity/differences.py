@@ -13,7 +13,7 @@ ERROR = "error"
 """The rule name of a difference in the error of the cycle."""
 
 BERTHS_OWN = frozenset({"NodeReady"})
-"""Plugins that kube-scheduler has not. All nodes of the cases are ready: who says otherwise rejects first."""
+"""Plugins that kube-scheduler lacks. All nodes of the cases are ready, so a wrong rejection shows as the first one."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Difference:
 
 
 def differences(family: Family, oracle: Answer, berth: Answer) -> list[Difference]:
-    """The differences of this family, except preemption: see preemption_differences."""
+    """Return the differences of this family, except preemption: see preemption_differences."""
     found = [*_error(oracle, berth), *_verdicts(oracle, berth)]
     if family is Family.SCORE:
         found.extend(_scores(oracle, berth))
@@ -38,13 +38,13 @@ def differences(family: Family, oracle: Answer, berth: Answer) -> list[Differenc
 
 
 def still_differ(found: list[Difference], rule: str) -> bool:
-    """Whether a smaller case has a difference in the rule. A failed side differs in everything and does not count."""
+    """Return whether a smaller case differs in the rule. A failed side differs in everything and does not count."""
     rules = {difference.rule for difference in found}
     return rule in rules and (rule == ERROR or ERROR not in rules)
 
 
 def preemption_differences(oracle: Answer, berth: Answer) -> list[Difference]:
-    """The differences of preemption. Any tied node may be nominated, and equal victims have no fixed order."""
+    """Return the differences of preemption. Any tied node may be nominated, and equal victims have no fixed order."""
     wanted = _mapping(oracle, "preemption")
     got = _mapping(berth, "preemption")
     found = [
@@ -60,7 +60,7 @@ def preemption_differences(oracle: Answer, berth: Answer) -> list[Difference]:
 
 
 def candidate(victims: Any) -> object:
-    """The compared values of a candidate: victims in any order, and the number of budget violations."""
+    """Return the compared values of a candidate: victims in any order, and the number of budget violations."""
     if not isinstance(victims, Mapping):
         return None
     return sorted(victims.get("victims") or []), victims.get("numPDBViolations")
@@ -73,7 +73,7 @@ def _error(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _head(error: Any) -> str | None:
-    """The part of an error with the plugin and its extension point; the rest is Go's wording."""
+    """Return the part of an error with the plugin and its extension point; the rest is Go's wording."""
     return str(error).split(": ", 1)[0] if error else None
 
 
@@ -88,7 +88,7 @@ def _verdicts(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _status(verdict: Any) -> tuple[object, list[str]] | None:
-    """Code and sorted reasons: kube-scheduler's order of extended resources is not fixed."""
+    """Return code and sorted reasons: kube-scheduler's order of extended resources is not fixed."""
     if not isinstance(verdict, Mapping):
         return None
     return verdict.get("code"), sorted(verdict.get("reasons") or [])
@@ -111,7 +111,7 @@ def _scores(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _paired(ours: Any, theirs: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The values of both mappings by key, None if a mapping lacks the key."""
+    """Yield the values of both mappings by key, with None if a mapping lacks the key."""
     first, second = (mapping if isinstance(mapping, Mapping) else {} for mapping in (ours, theirs))
     for key in sorted({*first, *second}):
         yield key, first.get(key), second.get(key)

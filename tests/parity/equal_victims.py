@@ -1,7 +1,7 @@
 """Victims that are equal in priority and start time: which of them survives depends on the order of the pods.
 
-kube-scheduler goes through equal pods in the order in which they came to the node, which no object tells. So Berth is
-right if kube-scheduler would have chosen the same victims had the pods come in another order.
+kube-scheduler goes through equal pods in the order in which they came to the node, which no object records. So Berth
+is correct if kube-scheduler would choose the same victims for another order of the pods.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tests.parity.differences import candidate
 from tests.parity.responder import Answer, Case
 
 MOST_ORDERS = 500
-"""The maximum of orders to try for one node: six equal pods have 720, and more are rare."""
+"""The maximum number of orders to try for one node. Six equal pods have 720 orders; more equal pods are rare."""
 
 
 def in_berths_order(case: Case, oracle: Answer, berth: Answer, ask: Callable[[Case], Answer]) -> Answer:
-    """The oracle's answer for an order of equal pods with Berth's candidates, or its original answer."""
+    """Return the oracle's answer for an order of equal pods that gives Berth's candidates, or its original answer."""
     wanted = (berth.get("preemption") or {}).get("candidates") or {}
     for node in sorted(wanted):
         if _candidate(oracle, node) == candidate(wanted[node]):
@@ -37,7 +37,7 @@ def _candidate(answer: Answer, node: str) -> object:
 
 
 def _orders(case: Case, node: str) -> Iterator[Case]:
-    """The case with other orders of the node's equal pods."""
+    """Yield the case with each order of the node's equal pods."""
     groups: defaultdict[object, list[int]] = defaultdict(list)
     for position, other in enumerate(case["objects"]):
         if other["kind"] == "Pod" and other["spec"].get("nodeName") == node:

@@ -43,7 +43,7 @@ def _fewest(items: list[Any], enough: Callable[[list[Any]], bool]) -> list[Any]:
 
 
 def _paths(value: Any, at: Path = ()) -> Iterator[Path]:
-    """All paths below the case's fields, later items of a list first, so that paths of earlier ones stay valid."""
+    """Yield all paths below the case's fields, later list items first, so that paths of earlier items stay valid."""
     if isinstance(value, dict):
         steps: list[tuple[str | int, Any]] = list(value.items())
     elif isinstance(value, list):
@@ -58,7 +58,7 @@ def _paths(value: Any, at: Path = ()) -> Iterator[Path]:
 
 
 def _without(case: Case, path: Path) -> Case | None:
-    """The case without the value at this path; None if the path does not exist."""
+    """Return the case without the value at this path, or None if the path does not exist."""
     smaller = copy.deepcopy(case)
     within: Any = smaller
     for step in path[:-1]:

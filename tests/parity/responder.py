@@ -41,7 +41,7 @@ class Responder:
         return self.answer_all([orjson.dumps(case)])[0]
 
     def answer_all(self, lines: Sequence[bytes]) -> list[Answer]:
-        """The answers to all cases, given as JSON. A thread writes the cases meanwhile, because a pipe holds few."""
+        """Return the answers to all cases, given as JSON. A thread writes the cases, because a pipe holds few."""
         writer = threading.Thread(target=self._write, args=(lines,))
         writer.start()
         answers = [self._read(index) for index in range(len(lines))]

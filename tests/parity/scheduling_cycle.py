@@ -20,8 +20,8 @@ from berth_cli.placement.scheduler.preemption import Preemption, evaluate
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one node. `status`: of the first plugin that rejects it. `alone`: the status of each plugin by
-    itself.
+    """The verdict on one node. `status`: the status of the first plugin that rejects it. `alone`: the status of each
+    plugin by itself.
     """
 
     status: Status
@@ -93,7 +93,7 @@ def _statuses(evaluation: Evaluation, pod: Pod) -> dict[str, Status]:
 
 
 def _error(statuses: Mapping[str, Status], step: str) -> str | None:
-    """An error for the whole pod fails the cycle; an error of one node affects that node only."""
+    """Return an error for the whole pod, which fails the cycle. An error of one node affects that node only."""
     for status in statuses.values():
         if status.code is Code.ERROR and status.plugin:
             return f'running {step} plugin "{status.plugin}": {status.message}'

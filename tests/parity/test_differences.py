@@ -20,7 +20,7 @@ ACCEPTED: dict[str, Any] = {"code": "Success", "reasons": []}
 
 
 def answer() -> Answer:
-    """One rejected node, two scored nodes and two tied candidates, more than a real answer contains at once."""
+    """Return one rejected node, two scored nodes and two tied candidates, more than a real answer contains at once."""
     return {
         "verdicts": {
             "n0": {
@@ -64,7 +64,7 @@ def with_value(path: str, value: object) -> Answer:
         pytest.param("error", "no such profile", "error", id="error of Berth only"),
     ],
 )
-def test_reports_an_undocumented_difference(path: str, value: object, rule: str) -> None:
+def test_reports_a_difference_in_any_compared_value(path: str, value: object, rule: str) -> None:
     assert rule in {difference.rule for difference in differences(Family.SCORE, answer(), with_value(path, value))}
 
 
@@ -75,7 +75,7 @@ def test_reports_an_undocumented_difference(path: str, value: object, rule: str)
         pytest.param("verdicts.n1.plugin", "", id="no plugin rejects"),
     ],
 )
-def test_accepts_a_documented_difference(path: str, value: object) -> None:
+def test_ignores_the_order_of_reasons_and_an_empty_plugin_name(path: str, value: object) -> None:
     assert differences(Family.SCORE, answer(), with_value(path, value)) == []
 
 
@@ -91,13 +91,13 @@ def test_accepts_a_documented_difference(path: str, value: object) -> None:
         pytest.param("candidates", {}, ["preemption candidate"], id="missing candidate"),
     ],
 )
-def test_reports_a_difference_in_preemption(path: str, value: object, rules: list[str]) -> None:
+def test_finds_preemption_differences_except_ties_and_victim_order(path: str, value: object, rules: list[str]) -> None:
     found = preemption_differences(answer(), with_value(f"preemption.{path}", value))
     assert [difference.rule for difference in found] == rules
 
 
 def pods(*priorities: int) -> Case:
-    """A case of pods p0, p1, … on node n0."""
+    """Return a case of pods p0, p1, … on node n0."""
     objects = [
         {"kind": "Pod", "metadata": {"uid": f"p{index}"}, "spec": {"nodeName": "n0", "priority": priority}}
         for index, priority in enumerate(priorities)
@@ -120,12 +120,12 @@ def test_accepts_different_victims_only_if_their_priority_is_equal(case: Case, *
     assert (oracle["preemption"]["candidates"]["n0"]["victims"] == ["p0"]) is allowed
 
 
-# The differences between versions of kube-scheduler: what is taken from a case, and what their own cases must show.
+# The differences between versions of kube-scheduler: what is removed from a case, and what their own cases must show.
 
 LOCKED = {path.stem for path in (PROJECT / "tests" / "kubernetes").glob("*.mod")}
 
 
-def test_decisions_are_equal_for_the_version_that_berth_implements() -> None:
+def test_cases_stay_unchanged_for_the_version_that_berth_implements() -> None:
     assert VERSION in LOCKED
     assert not any(VERSION in difference.versions for difference in DIFFERENCES)
     assert comparable(drawn := case(1, Family.FILTER, 1), VERSION) is drawn

@@ -1,7 +1,7 @@
-"""Where other versions of kube-scheduler differ from the one whose rules Berth has, with a case of each difference.
+"""Differences of other versions of kube-scheduler from the version that Berth implements, with a case of each.
 
-A comparison with another version takes from the cases what the differences concern; all else has to be equal. The case
-of a difference shows that it is one: it differs on its versions, and is equal on the others.
+A comparison with another version removes from the cases what the differences concern; all else must be equal. The case
+of a difference proves the difference: the answers differ for its versions, and are equal for the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.parity.generator.features import Family
 from tests.parity.responder import Case
 
 VERSION = "1.36"
-"""The version whose rules Berth has."""
+"""The version whose rules Berth implements."""
 
 CASES = Path(__file__).parent / "version_cases"
 
@@ -32,10 +32,10 @@ Compare = Callable[[Family, Case], list[Difference]]
 
 @dataclass(frozen=True, slots=True)
 class VersionDifference:
-    """name: of the file of its case. versions: those that differ. remove: takes from a case what it concerns.
+    """name: name of the file of its case. versions: those that differ. remove: removes from a case what it concerns.
 
-    rules: what differs in most cases, whatever is taken from them, and is not compared. uncovered: plugins that too few
-    of the remaining cases say something about.
+    rules: rules that differ in most cases, whatever is removed, and are not compared. uncovered: plugins that too few
+    of the remaining cases cover.
     """
 
     name: str
@@ -60,14 +60,14 @@ def remove_image_volumes(case: Case) -> None:
 
 
 def remove_negative_namespace_selectors(case: Case) -> None:
-    """The pending pod's namespaceSelectors that an empty set of labels satisfies; `{}` means the same everywhere."""
+    """Remove the pending pod's namespaceSelectors that an empty set of labels satisfies, except `{}`."""
     for term in _own_terms(case["pod"]["spec"].get("affinity") or {}):
         if _is_negative(term.get("namespaceSelector") or {}):
             del term["namespaceSelector"]
 
 
 def remove_resizes(case: Case) -> None:
-    """What status says of resources and of resizes."""
+    """Remove resources and resizes from the status of pods and containers."""
     for each in (*case["objects"], case["pod"]):
         if each["kind"] != "Pod" or "status" not in each:
             continue
@@ -80,7 +80,7 @@ def remove_resizes(case: Case) -> None:
 
 
 def remove_pod_level_status(case: Case) -> None:
-    """What status says of the resources of whole pods; 1.34 does not have the fields."""
+    """Remove the resources of whole pods from their status; 1.34 does not have the fields."""
     for each in (*case["objects"], case["pod"]):
         if each["kind"] == "Pod":
             for field in RESIZED:
@@ -88,7 +88,7 @@ def remove_pod_level_status(case: Case) -> None:
 
 
 def remove_overlapping_budgets(case: Case) -> None:
-    """All PodDisruptionBudgets of a namespace but the first, so that no pod has two."""
+    """Remove all PodDisruptionBudgets of a namespace except the first, so that no pod has two."""
     seen: set[str] = set()
     kept = []
     for each in case["objects"]:
@@ -134,7 +134,7 @@ DIFFERENCES = (
 
 
 def comparable(case: Case, version: str) -> Case:
-    """The case without what differs in this version."""
+    """Return the case without the parts that differ in this version."""
     differing = [each for each in DIFFERENCES if version in each.versions]
     if not differing:
         return case
@@ -145,18 +145,18 @@ def comparable(case: Case, version: str) -> Case:
 
 
 def comparable_differences(found: list[Difference], version: str) -> list[Difference]:
-    """Those of rules that are compared in this version."""
+    """Return the differences in rules that are compared in this version."""
     ignored = frozenset().union(*(each.rules for each in DIFFERENCES if version in each.versions))
     return [difference for difference in found if difference.rule not in ignored] if ignored else found
 
 
 def uncovered(version: str) -> frozenset[str]:
-    """The plugins that too few comparable cases say something about."""
+    """Return the plugins that too few comparable cases cover."""
     return frozenset().union(*(each.uncovered for each in DIFFERENCES if version in each.versions))
 
 
 def unexpected(version: str, compare: Compare) -> list[str]:
-    """The differences whose case does not say of this version what it should, as text."""
+    """Return a text for each difference whose case contradicts the expectation for this version."""
     found = []
     for difference in DIFFERENCES:
         differs = bool(compare(*difference.saved()))

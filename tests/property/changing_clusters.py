@@ -1,4 +1,4 @@
-"""Clusters that change: nodes and pods come, go and become others. With all that the profile `full` looks at."""
+"""Clusters whose nodes and pods are added, changed and removed, with all fields that the profile `full` reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUIRED, PREFERRED = (f"{each}DuringSchedulingIgnoredDuringExecution" for each 
 
 
 def node_manifest(name: str, zone: str, cpu: int, taint: str, image: str, *, cordoned: bool, ready: str) -> Manifest:
-    """A v1.Node. An empty zone, taint or image is none."""
+    """Return a v1.Node. An empty zone, taint or image is omitted."""
     return {
         "metadata": {"name": name, "labels": {HOST: name, **({ZONE: zone} if zone else {})}},
         "spec": {"unschedulable": cordoned, "taints": [{"key": "k", "value": "", "effect": taint}] if taint else []},
@@ -131,7 +131,7 @@ specs = st.builds(
 def pod_manifest(
     name: str, spec: Manifest, app: str, namespace: str, where: str, *, terminating: bool, nominated: str = ""
 ) -> Manifest:
-    """A v1.Pod. where: its node, empty for none."""
+    """Return a v1.Pod. where: its node; empty if it is on no node."""
     return {
         "metadata": {
             "name": name,
@@ -168,7 +168,7 @@ incoming = st.builds(
 
 @dataclass(frozen=True)
 class Cluster:
-    """What there is, by name; `teams`: whether the namespaces have a label, `served`: the apps that have a Service."""
+    """Objects by name. `teams`: whether the namespaces have a label. `served`: whether the app web has a Service."""
 
     nodes: dict[str, Manifest] = field(default_factory=dict)
     pods: dict[str, Manifest] = field(default_factory=dict)
@@ -196,14 +196,14 @@ def as_node(manifest: Manifest) -> NodeInfo:
 
 
 def as_pod(manifest: Manifest) -> Pod:
-    """Read it with all that its own placement depends on."""
+    """Read the pod with everything that its own placement depends on."""
     found = read_pod(manifest)
     assert isinstance(found, Pod)
     return found
 
 
 Event = Callable[[Cluster], tuple[Cluster, Changes]]
-"""What happens: the cluster after it, and how the cache tells of it."""
+"""Returns the cluster after the event, and the changes that the cache reports."""
 
 
 def node_comes(manifest: Manifest) -> Event:
@@ -215,7 +215,7 @@ def node_comes(manifest: Manifest) -> Event:
 
 
 def node_goes(name: str) -> Event:
-    """Its pods stay where they are, on a node that is not known."""
+    """Remove the node. Its pods stay on it, although the node is unknown."""
 
     def event(cluster: Cluster) -> tuple[Cluster, Changes]:
         nodes = {each: manifest for each, manifest in cluster.nodes.items() if each != name}
@@ -225,7 +225,7 @@ def node_goes(name: str) -> Event:
 
 
 def pod_comes(manifest: Manifest) -> Event:
-    """Or becomes another: bound, or terminating. A pod never leaves its node for another: then it is a new one."""
+    """Add a pod or change it: bound, or terminating. A pod never changes its node; on another node it is a new pod."""
 
     def event(cluster: Cluster) -> tuple[Cluster, Changes]:
         name = manifest["metadata"]["name"]

@@ -65,20 +65,20 @@ VALID: dict[str, list[dict[str, object]]] = {
 
 @st.composite
 def mutated(draw: st.DrawFn, kind: str) -> Any:
-    """A valid request with up to four of its parts, at any depth, replaced, removed, renamed, doubled or added."""
+    """Draw a valid request with up to four of its parts, at any depth, replaced, removed, renamed, doubled or added."""
     return draw(changed(draw(st.sampled_from(VALID[kind]))))
 
 
 @st.composite
 def changed(draw: st.DrawFn, value: Any) -> Any:
-    """The value with up to four of its parts, at any depth, replaced, removed, renamed, doubled or added."""
+    """Change up to four parts of the value, at any depth: replaced, removed, renamed, doubled or added."""
     for _ in range(draw(st.integers(1, 4))):
         value = _changed(draw, value)
     return value
 
 
 def _changed(draw: st.DrawFn, value: Any) -> Any:
-    """The value with one change, here or further in. Nothing is changed in place."""
+    """Return the value with one change, at any depth. Nothing is changed in place."""
     inside = isinstance(value, dict | list) and bool(value)
     if not inside or draw(st.integers(0, 4)) == 0:
         return draw(json_values)

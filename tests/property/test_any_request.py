@@ -28,7 +28,7 @@ events = st.fixed_dictionaries({"body": json_values | st.text(max_size=32), "isB
 
 @pytest.fixture(scope="module")
 def handlers(load_function: Callable[..., Callable[..., Any]], cluster_dump: str) -> Handlers:
-    """Each verb's own function, in a warm environment of its own."""
+    """Return each verb's function, in its own warm environment."""
     return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump}) for verb in VERBS}
 
 

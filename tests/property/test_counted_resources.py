@@ -1,4 +1,4 @@
-"""Counting any nodes and pods: nothing exceeds the capacity, and no JSON makes it raise."""
+"""Counting any nodes and pods: nothing exceeds the capacity, and an unreadable request does not hide others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ demands = st.tuples(
 
 @st.composite
 def rooms(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, int]]:
-    """A node's capacity, and what is free of it."""
+    """Draw a node's capacity and the free amount of each pool."""
     capacity = {LICENCE: draw(st.integers(0, 8))} | {
         f"{MEMORY}#{index}": size for index, size in enumerate(draw(sizes)) if size
     }
@@ -57,7 +57,7 @@ def test_chooses_pools_with_enough_room_if_there_are_any(
     capacity, free = room
     chosen = found.choose(asked, capacity, free)
     if isinstance(chosen, Insufficient):
-        # No single pool would do for one of them.
+        # No pool has room for any of the demands that are short.
         short = {demand.resource: demand for demand in asked if demand.resource in chosen.resources}
         assert all(
             demand.of(capacity[pool]) > free.get(pool, 0)
@@ -77,7 +77,7 @@ def test_chooses_pools_with_enough_room_if_there_are_any(
 def test_pods_placed_one_by_one_never_exceed_the_capacity_of_the_node(
     found: Counting, node: tuple[int, list[int]], asked: list[tuple[Demand, ...]]
 ) -> None:
-    """Each is bound with its annotations, and what it holds is read back from these."""
+    """Each pod is bound with its annotations, from which its shares are read back."""
     info = counted_node("n", str(node[0]), ",".join(map(str, node[1])))
     capacity = found.capacity(info)
     pods: list[Pod] = []
@@ -130,7 +130,7 @@ def test_counts_whole_request_of_pods_that_other_binders_placed_in_any_order(
 SEAT = "example.com/seat"
 SEATS = {**ANNOTATED, "name": SEAT}
 good = st.none() | st.integers(1, 20).map(str)
-# The API server stores no container request that is no quantity.
+# The API server does not store a container request that is not a quantity.
 bad = st.sampled_from([("seats", "three"), ("seats", "-1")]) | st.tuples(
     st.sampled_from(["licence", "gpumem", "seats"]), st.sampled_from(["9" * 18, "1e30"])
 )

@@ -34,7 +34,7 @@ asking = st.lists(incoming.map(as_pod), min_size=1, max_size=3)
 
 
 def said_by(evaluation: Evaluation, pod: Pod) -> Found:
-    """The statuses of all names, and the scores of those that pass, by name."""
+    """Return the statuses by name, and the scores of the nodes that pass."""
     located = NodeRefs.of(NAMES, evaluation.snapshot.positions)
     result = evaluation.statuses.filter_nodes(located)
     by_name = {name: evaluation.statuses[name] for name in NAMES}
@@ -59,7 +59,7 @@ def happened(cluster: Cluster, snapshot: Snapshot, together: list[Event]) -> tup
 def test_updated_evaluation_equals_new_evaluation(
     profile: Profile, cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, data: st.DataObject
 ) -> None:
-    """With room for fewer shapes than there are, too, and not asked after every change."""
+    """The cache may hold fewer shapes than there are, and is not used after every change."""
     evaluations, snapshot = EvaluationCache(shapes), cluster.anew()
     for together in [[], *changes]:
         cluster, snapshot = happened(cluster, snapshot, together)
@@ -70,7 +70,7 @@ def test_updated_evaluation_equals_new_evaluation(
 
 @given(clusters(), incoming.map(as_pod), incoming.map(as_pod))
 def test_pods_of_one_shape_get_the_same_verdicts_and_scores(cluster: Cluster, one: Pod, other: Pod) -> None:
-    """A shape is all that decides: else the verdicts of one pod would be served to another."""
+    """Otherwise the cached verdicts of one pod would be wrong for another pod of its shape."""
     profile = PROFILES["full"]
     (local_shape, cluster_shape), other_shapes = profile.shapes(one), profile.shapes(other)
     if local_shape == other_shapes[0]:

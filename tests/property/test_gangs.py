@@ -1,4 +1,4 @@
-"""Plans of gangs on small clusters: valid, complete for members that are alike, and the same for every member."""
+"""Plans of gangs on small clusters: valid, complete for identical members, and the same for every member."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Case:
 
 @st.composite
 def cases(draw: st.DrawFn, largest: int = 2, alike: bool = False) -> Case:
-    """With members of several shapes in a gang, unless they are to be alike."""
+    """Draw nodes and gangs. The members of a gang have several shapes unless `alike`."""
     drawn = [node(index, each) for index, each in enumerate(draw(nodes))]
     gangs = []
     for number in range(draw(st.integers(1, largest))):
@@ -112,7 +112,7 @@ def fits(policy: Policy, pod: Pod, name: str, snapshot: Snapshot) -> bool:
 
 
 def is_valid(policy: Policy, case: Case, places: Mapping[str, str]) -> bool:
-    """Whether each pod passes all filters when the others are where they are to be."""
+    """Return whether each pod passes all filters if the other pods are at their planned places."""
     pods = {pod.uid: pod for gang in case.gangs for pod in gang}
     placed = {
         uid: replace(pods[uid], node_name=name, assumed_shares=shares(policy, pods[uid]))
@@ -132,7 +132,7 @@ def shares(policy: Policy, pod: Pod) -> Mapping[str, int]:
 
 
 def planned(policy: Policy, case: Case, snapshot: Snapshot) -> dict[str, list[str]]:
-    """The nodes that filter answers, by UID of the members that have a place."""
+    """Return the nodes that filter returns, by UID, for the members that have a place."""
     found: dict[str, list[str]] = {}
     for gang in case.gangs:
         of_gang = answers(policy, snapshot, gang)
@@ -169,7 +169,7 @@ def test_finds_a_placement_of_identical_members_if_one_exists(case: Case) -> Non
     key = gang[0].annotations.get("berth.dev/gang-topology-key")
     for names in product([each.name for each in case.nodes], repeat=len(case.gangs[0])):
         if list(names) != sorted(names):
-            continue  # members that are alike may change places
+            continue  # identical members are interchangeable
         domains = {case.snapshot.nodes[name].labels.get(key or "", "") for name in names}
         if key and (len(domains) > 1 or "" in domains):
             continue
@@ -193,7 +193,7 @@ def test_order_of_calls_and_pods_does_not_change_the_plan(policy: Policy, case: 
 
 @st.composite
 def changes(draw: st.DrawFn, case: Case) -> Changes:
-    """A node that changes or joins, and a pod that comes to a node or leaves it."""
+    """Draw a node that changes or joins, and a pod that comes to a node or leaves it."""
     index = draw(st.integers(0, len(case.nodes)))
     pod = replace(case.gangs[0][0], name="other", uid="other", node_name=f"n{draw(st.integers(0, len(case.nodes)))}")
     pod = replace(pod, annotations={}, label_set=label_set("ml", {}))

@@ -1,4 +1,4 @@
-"""Long lists of terms, tolerations and requirements are indexed; what is decided by an index is what the list says."""
+"""Long lists of terms, tolerations and requirements are indexed; an index gives the same decisions as the list."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FULL = BerthConfiguration().build_profile("full")
 
 @contextmanager
 def lists_indexed_above(length: int) -> Iterator[None]:
-    """With nothing that was read or counted under another length."""
+    """Index only longer lists, without specs and counts that were cached under another length."""
     modules = (node_affinity, selectors, scoring, terms)
     patches: list[Any] = [patch.object(module, "FEW", length) for module in modules]
     patches += [patch.object(pod_reading, "_SPECS", WeakValueDictionary())]

@@ -22,7 +22,7 @@ from tests.unit.lease.faults import Fault
 from tests.unit.lease.stores import InMemoryStore
 
 ENVIRONMENTS = 3
-FREEZES = {0, 1}  # the clocks of the others are set, back too: one that did both could believe in its lease too long
+FREEZES = {0, 1}  # other clocks are set, also back; a clock that did both could trust its lease too long
 SECONDS = [0.5, 2, 3, 8, 10, 15, 16, 120]
 FAULTS = [None] * 9 + [Fault.LOST, Fault.DELAYED, Fault.UNREACHABLE]
 KINDS = ["step", "flush", "pause", "pause the leader", "set", "deliver", "release"]
@@ -31,7 +31,7 @@ KINDS += ["pass", "everybody steps", "others step", "others step", "everybody fl
 
 @dataclass(frozen=True)
 class Action:
-    """One thing that happens. `meanwhile`: what happens around the write it makes, before it arrives or afterwards."""
+    """An action. `meanwhile`: the actions around the write that it makes, before the write arrives or afterwards."""
 
     kind: str
     who: int
@@ -51,7 +51,7 @@ def _action(random: Random, *, meanwhile: bool) -> Action:
 
 
 class WatchedItem(InMemoryItem):
-    """Checks every write that the store takes against the one before it."""
+    """Checks every write that the store accepts against the previous state."""
 
     def update(self, condition: Condition, put: Item, remove: Collection[str] = ()) -> None:
         before = self.get()
@@ -73,14 +73,14 @@ class WatchedItem(InMemoryItem):
 
 
 def number(item: Item, name: str) -> int:
-    """A numeric attribute; 0 if there is none."""
+    """Return a numeric attribute, or 0 if it is absent."""
     value: Any = item.get(name, 0)
     return int(value)
 
 
 @dataclass
 class Flush:
-    """Begun under a fence, and not published yet."""
+    """A publication that was begun under a fence and is not written yet."""
 
     fence: Fence
     version: int
@@ -88,7 +88,7 @@ class Flush:
 
 
 class World:
-    """Environments, each with a candidate and the writer that it lets write; and one item."""
+    """Environments, each with a candidate and its writer, which share one item."""
 
     def __init__(self) -> None:
         self.store = InMemoryStore()
@@ -99,7 +99,7 @@ class World:
         self.flushes: list[Flush | None] = [None] * ENVIRONMENTS
 
     def happen(self, action: Action) -> None:
-        """Let it happen, and look whether at most one believes that it leads, and whether the record says so too."""
+        """Perform the action. Assert that at most one candidate believes that it leads, and that the record agrees."""
         contender = self.contenders[action.who]
         contender.faults.plan(*action.faults)
         for call in ("create", "update"):
@@ -115,7 +115,7 @@ class World:
             assert holder(self.store) == (fence.holder_identity, fence.lease_transitions)
 
     def _do(self, action: Action, busy: int | None = None) -> None:
-        """`busy`: the environment that waits for an answer meanwhile, and does nothing else."""
+        """Perform the action. `busy`: the environment that waits for a response and does nothing else."""
         everybody = [who for who in range(ENVIRONMENTS) if who != busy]
         who, seconds = action.who, action.seconds
         if who == busy and action.kind in ("step", "flush", "release"):
@@ -152,7 +152,7 @@ class World:
 
     def _step(self, who: int) -> None:
         if self.contenders[who].elector.step().ended:
-            # The flush stays: it is the paused writer of the run before, which goes on whenever it likes.
+            # The flush stays: it belongs to the paused writer of the previous run, which may resume at any time.
             self.contenders[who] = self._new(self.clocks[who])
 
     def _flush_all(self, some: Iterable[int]) -> None:
@@ -160,7 +160,7 @@ class World:
             self._flush(who)
 
     def _flush(self, who: int) -> None:
-        """Begin one, or publish the one that was begun, however long ago."""
+        """Begin a flush, or publish the flush that was begun, however long ago."""
         contender, flush = self.contenders[who], self.flushes[who]
         if flush is None:
             fence = contender.fence()
@@ -184,7 +184,7 @@ class World:
         return Contender(self.store, f"run-{self.runs}", clock=clock)
 
     def quiet(self) -> None:
-        """Nothing fails any more: soon one leads, and what it publishes is what there is."""
+        """Assert that without faults one candidate soon leads, and that its publication is stored."""
         for contender in self.contenders:
             contender.faults.deliver()
         for _ in range(20):
@@ -206,7 +206,7 @@ class World:
 @settings(max_examples=300)
 @given(st.integers(min_value=0))
 def test_record_only_grows_and_at_most_one_candidate_leads_in_any_interleaving(seed: int) -> None:
-    """The store's writes are checked one by one by WatchedItem. A seed and not a list of actions: far more of them."""
+    """WatchedItem checks each write of the store. A seed allows far more actions than a list of drawn actions."""
     random, world = Random(seed), World()
     for _ in range(60):
         world.happen(_action(random, meanwhile=True))

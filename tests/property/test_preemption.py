@@ -99,7 +99,7 @@ asking = st.builds(
 
 
 class Cluster:
-    """Filters and counts anew for each question: no states that are added to and taken off."""
+    """Filters from scratch for each query, without incremental state."""
 
     def __init__(self, pod: Object, pods: list[Object], others: list[Object]) -> None:
         self.objects = [*map(node_with, NODES), *pods, *others]
@@ -124,7 +124,7 @@ def read(pod: Mapping[str, object]) -> Pod:
 
 
 def shares_a_port(pods: list[Pod]) -> bool:
-    """kube-scheduler counts a port once for all pods that use it, so a pod that fits may not fit when counted anew."""
+    """Return whether pods share a port: kube-scheduler counts it once, so a fitting pod may not fit after a recount."""
     taken = [port for pod in pods for port in pod.spec.host_ports]
     return len(taken) != len(set(taken))
 

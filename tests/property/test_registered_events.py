@@ -1,4 +1,4 @@
-"""A rejected pod fits only after changes that the plugin registered: the watcher wakes it after no others."""
+"""A rejected pod fits only after changes that the plugin registered: the watcher does not wake it after others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def changes(before: Cluster, now: Cluster) -> Iterator[ClusterEvent]:
     for name in before.pods.keys() | now.pods.keys():
         old, new = before.pods.get(name), now.pods.get(name)
         if old is not None and new is not None and ports(old) != ports(new):
-            # Ports of a pod never change: this is another pod of that name, whose removal is published before.
+            # A pod's ports never change: this is another pod of that name; the old pod's removal is published first.
             yield from pod_events(projected(old), None)
             old = None
         if old != new:
@@ -77,7 +77,7 @@ def projected(manifest: Manifest | None) -> Object | None:
 
 
 def unregistered(policy: Policy, registered: ClusterEvents, history: History) -> set[ClusterEvent]:
-    """The changes after which a node passes that did not pass before, if none of them is registered."""
+    """Return the changes after which another node passes, if none of them is registered; else an empty set."""
     cluster, steps, pod = history
     snapshot = cluster.anew()
     feasible = set(policy.feasibility(pod, NAMES, snapshot).feasible)

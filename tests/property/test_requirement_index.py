@@ -44,12 +44,12 @@ def test_index_matches_the_same_conjunctions_as_a_linear_scan(
 
 
 def chosen_values(number: int) -> frozenset[str]:
-    """One of the sets of values that are not empty."""
+    """Return one of the non-empty sets of values."""
     mask = 1 + number % (2 ** len(VALUES) - 1)
     return frozenset(value for bit, value in enumerate(VALUES) if mask >> bit & 1)
 
 
-# Long lists are drawn as bytes, one an element: element by element they exceed what Hypothesis draws for an example.
+# Long lists are drawn as bytes, one byte per element: single draws would exceed the limit of a Hypothesis example.
 @given(st.binary(min_size=600, max_size=700).map(lambda drawn: [*map(chosen_values, drawn)]), st.sampled_from(VALUES))
 def test_index_matches_a_value_in_many_conjunctions(sets: list[frozenset[str]], value: str) -> None:
     index = RequirementIndex([Requirement("a", Operator.IN, values)] for values in sets)

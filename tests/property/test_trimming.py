@@ -45,7 +45,7 @@ Manifest = dict[str, Any]
 
 
 def generated() -> Iterator[Manifest]:
-    """Nodes and pods of generated cases; the pending pods among them."""
+    """Yield the nodes and pods of generated cases, including the pending pods."""
     for family in Family:
         for case in cases(1, family, CASES):
             yield from (found for found in [*case["objects"], case["pod"]] if found["kind"] in ("Node", "Pod"))
@@ -119,7 +119,7 @@ def paths(found: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str
 
 @st.composite
 def damaged(draw: st.DrawFn, objects: list[Manifest]) -> Any:
-    """An object with some JSON value in one of its places."""
+    """Draw an object with another JSON value at one of its paths."""
     found: Any = {"": stored(draw(st.sampled_from(objects)))}
     *way, last = draw(st.sampled_from(list(paths(found))[1:]))
     at = found
@@ -130,7 +130,7 @@ def damaged(draw: st.DrawFn, objects: list[Manifest]) -> Any:
 
 
 def is_json(value: object) -> bool:
-    """Whether it could have come from an API server."""
+    """Return whether it could have come from an API server."""
     try:
         return bool(orjson.loads(orjson.dumps(value)) == value)
     except orjson.JSONEncodeError:

@@ -1,4 +1,4 @@
-"""The ports PasswordStore and AllowListStore, in memory and where they are kept: the cases know the ports only."""
+"""Contract of the ports PasswordStore and AllowListStore, in memory and in the stores that a deployment uses."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_raises_store_unavailable_when_secret_is_missing(kept: KeptPassword) -> 
 
 
 class ScriptedSecrets:
-    """A client of Secrets Manager that answers by version stage, and counts."""
+    """A Secrets Manager client that answers by version stage and records the requested stages."""
 
     def __init__(self, **answers: object) -> None:
         self._answers = answers
@@ -165,7 +165,7 @@ def test_ignores_previous_version_when_malformed() -> None:
     assert record.read().previous is None
 
 
-def test_reads_the_secret_once_a_day_after_a_rotation() -> None:
+def test_reads_only_the_current_version_after_the_overlap() -> None:
     client = ScriptedSecrets(AWSCURRENT=secret("one"))
     SecretsManagerPasswords(client, "s", lambda: 1_000_000 + OVERLAP_SECONDS).read()  # type: ignore[arg-type]
     assert client.asked == ["AWSCURRENT"]

@@ -1,4 +1,4 @@
-"""The port Cluster, held by the dump and by the Kubernetes API. The cases know the port only."""
+"""Contract of the port Cluster, on the dump and on the Kubernetes API. The tests use only the port."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NODE["status"] = {"allocatable": ALLOCATABLE, "conditions": [{"type": "Ready", "
 
 
 class DumpSetting:
-    """A cluster with the node n1 and nothing else, and what can happen to it."""
+    """A cluster that contains only the node n1, and the events that a test can cause."""
 
     def __init__(self, path: Path, clock: HandDrivenClock) -> None:
         self.clock = clock
@@ -117,7 +117,7 @@ def watch(setting: Setting) -> Iterator[ClusterWatch]:
 
 
 def follow(watch: ClusterWatch, state: ObservedState, until: Callable[[], bool]) -> None:
-    """Take events, as a leader does, until this one arrives."""
+    """Apply events to the state, as a leader does, until the condition holds."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not until():
         assert time.monotonic() < deadline, "it did not come"
@@ -146,7 +146,7 @@ def test_data_has_an_age_only_after_every_resource_was_listed(
     assert {(position.observed_at, position.listed_at) for position in watch.positions.values()} == {(clock(), clock())}
 
 
-def test_change_is_reported_and_renews_the_data(watch: ClusterWatch, setting: Setting, clock: HandDrivenClock) -> None:
+def test_reports_change_and_advances_observed_at(watch: ClusterWatch, setting: Setting, clock: HandDrivenClock) -> None:
     state = ObservedState({})
     follow(watch, state, lambda: watch.observed_at is not None)
     before = watch.positions["pods"]
@@ -172,7 +172,7 @@ def test_wait_without_a_change_returns_an_empty_result(watch: ClusterWatch, sett
     assert watch.take(0.0) == []
 
 
-def test_reports_why_the_cluster_is_unavailable(setting: Setting) -> None:
+def test_raises_cluster_unavailable_if_the_cluster_disappears(setting: Setting) -> None:
     setting.vanish()
     with pytest.raises(ClusterUnavailable):
         setting.cluster.uid()

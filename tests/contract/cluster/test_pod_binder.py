@@ -1,4 +1,4 @@
-"""The port PodBinder, held by the dump and by the Kubernetes API. The cases know the port only."""
+"""Contract of the port PodBinder, on the dump and on the Kubernetes API. The tests use only the port."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAITING = Binding("ml", "waiting", "uid-waiting", "n10")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The port, and how to take the cluster away. The pods: ml/waiting, ml/running on n20."""
+    """The port, and a function that makes the cluster unavailable. Its pods: ml/waiting, and ml/running on n20."""
 
     binder: PodBinder
     vanish: Callable[[], None]

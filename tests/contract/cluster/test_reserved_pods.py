@@ -1,4 +1,4 @@
-"""The list of the port ReservedPods, held by the dump, the Kubernetes API and the clusters of the simulations."""
+"""Contract of the port ReservedPods, on the dump, the Kubernetes API and the clusters of the simulations."""
 
 from __future__ import annotations
 
@@ -132,6 +132,6 @@ def test_returns_unanswered_if_the_list_is_incomplete(
 
 
 def test_list_request_requires_the_latest_state(kubernetes: KubernetesOnLoopback) -> None:
-    """A list with a resourceVersion may be answered from a cache that is behind."""
+    """The API server may answer a list with a resourceVersion from a stale cache."""
     assert PodKey("ml", "waiting", "uid-waiting") in _api(kubernetes).list_pods(_is_wanted)  # type: ignore[operator]
     assert [request.query for request in kubernetes.requests] == [{"limit": "500"}]

@@ -29,7 +29,7 @@ def server() -> Iterator[DrivenApiServer]:
 
 @pytest.fixture
 def begin() -> Iterator[Callable[[Callable[[], Result]], Future[Result]]]:
-    """Runs a call in another thread, while the test plays the server."""
+    """Yield a function that runs a call in another thread, while the test plays the server."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit
 
@@ -171,7 +171,7 @@ def test_detects_whether_server_has_reached_a_version(
         assert asking.result(PATIENCE_SECONDS) is wanted
 
 
-def test_error_of_an_overloaded_server_does_not_mean_that_the_version_is_lost(server: DrivenApiServer) -> None:
+def test_overloaded_server_raises_instead_of_reporting_a_lost_version(server: DrivenApiServer) -> None:
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(source(server).has_reached, "7")
         server.next(NODES_PATH).refuse(429, "TooManyRequests")

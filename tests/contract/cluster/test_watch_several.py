@@ -21,7 +21,7 @@ from tests.unit.cluster.taking import Consumer, at_once, running, started, whole
 
 
 def observed_at(watches: Watches) -> float | None:
-    """The property, for mypy takes what a property was for what it is."""
+    """Read the property through a call: mypy would keep the type that an earlier assertion narrowed."""
     return watches.observed_at
 
 
@@ -73,10 +73,10 @@ def test_lists_and_watches_all_resources_concurrently(server: DrivenApiServer, a
         ]
 
 
-def test_does_not_count_events_until_they_are_consumed(
+def test_positions_do_not_advance_until_events_are_consumed(
     server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
 ) -> None:
-    """It has not been published, so a successor must get it again."""
+    """An event that is not consumed is not published, so a successor must receive it again."""
     consumer, start = Consumer(watches), clock.now
     server.next(NODES.path).page(version="5")
     server.next(PODS.path).page(version="5")
@@ -123,7 +123,7 @@ def _in_the_middle_of_a_line(server: DrivenApiServer, consumer: Consumer) -> Non
     "phase", [_waiting_for_pages, _waiting_for_headers, _waiting_for_events, _in_the_middle_of_a_line]
 )
 def test_stop_ends_every_wait_and_drops_later_events(server: DrivenApiServer, api: ApiServer, phase: Phase) -> None:
-    """At once: the server never answers, and the time limits are far longer than a test has patience."""
+    """Stop at once: the server never answers, and every time limit is far longer than the test waits."""
     with started(watch(api, whole(NODES, PODS), clock=HandDrivenClock(), jitter=at_once)) as watches:
         consumer = Consumer(watches)
         phase(server, consumer)

@@ -65,7 +65,7 @@ def consumer(watches: Watches) -> Consumer:
 
 @pytest.fixture
 def stream(server: DrivenApiServer, consumer: Consumer) -> Exchange:
-    """A watch from the version of an empty list, begun."""
+    """Start a watch from the version of an empty list."""
     server.next(PATH).page(version="10")
     assert consumer.events(1) == [Listed((), "10")]
     return server.next(PATH).stream()
@@ -207,7 +207,7 @@ def test_accepts_last_line_without_line_break_at_clean_end(consumer: Consumer, s
 
 
 def test_rejects_response_that_is_not_a_stream(server: DrivenApiServer, consumer: Consumer) -> None:
-    """Its end would not show whether it broke."""
+    """The end of such a response does not show whether the connection broke."""
     server.next(PATH).page(version="10")
     server.next(PATH).answer(200, {"type": "BOOKMARK", "object": bookmark("11")})
     assert consumer.events(2)[1] == Interrupted(

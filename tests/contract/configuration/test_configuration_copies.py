@@ -1,4 +1,4 @@
-"""The two copies of the applied document in DynamoDB: which one is in force after a loss, and how the other follows."""
+"""The two copies of the applied document in DynamoDB: which is in force after a loss, and how the other is restored."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_reads_the_copy_in_the_ledger_if_the_copy_in_the_cache_is_lost(tables: T
 
 @pytest.mark.parametrize("old", [CACHE_COPY, LEDGER_COPY], ids=["the cache's copy is old", "the ledger's copy is old"])
 def test_of_two_different_copies_the_last_applied_is_in_force(tables: Tables, old: tuple[str, Any]) -> None:
-    """An `apply` that was interrupted, or a table that was restored from a backup."""
+    """The copies differ after an interrupted `apply`, or if a table was restored from a backup."""
     tables.store.apply(FIRST)
     item = tables.keep_item(*old)
     tables.store.apply(SECOND)

@@ -1,4 +1,4 @@
-"""The port ConfigurationStore, held in memory and on DynamoDB: the cases know the port and the head only."""
+"""Contract of the port ConfigurationStore, in memory and on DynamoDB. The tests use only the port and the head."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIRST, SECOND = '{"profile": "full"}', '{"profile": "label-priority"}'
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A store, the head beside it, a lock for leaders, and a way to delete the head."""
+    """A store, the table with the head, a lock for leader election, and a function that deletes the head."""
 
     store: ConfigurationStore
     table: CacheTable

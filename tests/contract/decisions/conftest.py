@@ -1,4 +1,4 @@
-"""A cache table in each implementation."""
+"""A cache table on each emulator of DynamoDB."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
 
 
 class Stack:
-    """Verbs whose functions write to the table, and a console that reads it. `seconds`: of the console's clock."""
+    """Verbs whose functions write to the table, and a console that reads it. `seconds`: the console's clock."""
 
     def __init__(self, client: DynamoDBClient, name: str, configured: ActiveConfiguration = IN_TABLE) -> None:
         self._table, self._configured = DynamoDBDecisionTable(client, name), configured
@@ -38,7 +38,7 @@ class Stack:
         self.decisions = StackDecisions("the stack s", self._table, lambda: self.observed, lambda: self.seconds)
 
     def decide(self, pod_name: str, verb: str = "filter", nodes: Sequence[NodeInfo] = NODES) -> None:
-        """A call, at the next second, written at once."""
+        """Call a verb one second later, and write its record at once."""
         recorder = self._recorder()
         request = cache_mode([each.name for each in nodes], pod_object(pod_name))
         Verbs(nodes, recorder=recorder).ask(verb, request)

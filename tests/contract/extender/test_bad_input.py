@@ -34,18 +34,18 @@ Handlers = Mapping[str, Callable[..., Any]]
 
 @pytest.fixture(scope="module")
 def handlers(load_function: Callable[..., Callable[..., Any]], cluster_dump: str) -> Handlers:
-    """Each verb's own function, in a warm environment of its own."""
+    """Return each verb's function, in its own warm environment."""
     return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump}) for verb in VERBS}
 
 
 def body_of_size(size: int) -> str:
-    """A valid request of exactly so many bytes."""
+    """Return a valid request of exactly this many bytes."""
     request = full_mode([labelled_object("n10", "10")], pod_object() | {"padding": ""})
     return body_of(request).replace('"padding":""', f'"padding":"{"x" * (size - len(body_of(request)))}"')
 
 
 def is_refused(handlers: Handlers, verb: str, body: str | bytes | None, reason: str, log_lines: LogLines) -> None:
-    """The answer is the verb's own form of a failure with this reason, and it is logged once."""
+    """Assert that the verb returns its own form of a failure with this reason, and logs it once."""
     answer = call(handlers[verb], body, verb)
     assert answer.status == (400 if verb in BY_STATUS else 200)
     assert answer.error == reason
@@ -287,7 +287,7 @@ def test_empty_list_gets_an_empty_response(
 
 @pytest.mark.parametrize("verb", LISTING)
 def test_size_of_the_response_to_unknown_names_is_limited(handlers: Handlers, verb: str) -> None:
-    """The most names that are accepted, with the longest names that Kubernetes allows in a body of 5.5 MB."""
+    """The request has the maximum number of names, each as long as a body of 5.5 MB allows."""
     answer = call(handlers[verb], body_of(cache_mode([f"{n:0106d}" for n in range(MAX_NODES)])), verb)
     assert answer.status == 200
     assert len(answer.text) < 2 * SIX_MB

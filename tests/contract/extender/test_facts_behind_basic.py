@@ -1,5 +1,5 @@
-"""Behind Basic credentials (facts 28 and 37) no verb answers with another status than 200, whatever goes wrong: the
-scheduler would print the password into the pod's event. The functions' own handlers, as they are deployed."""
+"""With Basic authentication (facts 28 and 37) every verb returns 200, whatever fails: for another status the scheduler
+would print the password into the pod's event. The tests call the functions' handlers as they are deployed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REQUESTS = {
     "bind": body_of(binding()),
     "preempt": body_of(victims_by_uid({"n10": ["v1"]})),
 }
-# In these two there is no room for an Error.
+# The responses of these two verbs do not have an Error.
 SILENT = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
 
 BAD_INPUT = [
@@ -49,13 +49,13 @@ def load(load_function: Load, cluster_dump: str) -> Load:
 
 
 def says_so(verb: str, answer: Any) -> bool:
-    """Whether it is the verb's own way of saying that it could not decide."""
+    """Return whether the response is the verb's own form of a failure."""
     return bool(answer == SILENT[verb] if verb in SILENT else answer["Error"] != "")
 
 
 @pytest.mark.parametrize("verb", REQUESTS)
 @pytest.mark.parametrize("body", BAD_INPUT)
-def test_bad_input_returns_200(load: Load, verb: str, body: str) -> None:
+def test_bad_input_returns_200_with_basic_authentication(load: Load, verb: str, body: str) -> None:
     answer = call(load(verb, BASIC), body, verb)
     assert answer.status == 200
     assert says_so(verb, answer.json)
@@ -63,7 +63,7 @@ def test_bad_input_returns_200(load: Load, verb: str, body: str) -> None:
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt"])
 @pytest.mark.parametrize(("variables", "outcome"), FAILURES)
-def test_failure_returns_200_and_emits_log_line_and_metric(
+def test_failure_returns_200_with_basic_authentication_and_emits_log_line_and_metric(
     load: Load, verb: str, variables: dict[str, str], outcome: str, log_lines: LogLines
 ) -> None:
     answer = call(load(verb, BASIC | variables), REQUESTS[verb], verb)
@@ -76,7 +76,7 @@ def test_failure_returns_200_and_emits_log_line_and_metric(
 
 
 @pytest.mark.parametrize("verb", SILENT)
-def test_unexpected_exception_returns_200(
+def test_unexpected_exception_returns_200_with_basic_authentication(
     load: Load, verb: str, monkeypatch: pytest.MonkeyPatch, log_lines: LogLines
 ) -> None:
     handler = load(verb, BASIC)

@@ -30,7 +30,7 @@ CONFLICT = 'Operation cannot be fulfilled on pods/binding "train-0": pod train-0
 
 
 def bind(*steps: Step, seconds: float = 4.0) -> tuple[Reply, ScriptedBinder, HandDrivenClock]:
-    """One bind of pod train-0, which is pending, to node n10, with so many seconds to the deadline. steps: after the
+    """Bind the pending pod train-0 to node n10, with this many seconds to the deadline. steps: the calls after the
     first read."""
     clock = HandDrivenClock(0)
     binder = ScriptedBinder(*([pod_on("")] if seconds else []), *steps, clock=clock)
@@ -166,7 +166,7 @@ def test_fact_23_bind_ends_by_its_deadline(steps: list[Step]) -> None:
 
 
 def test_fact_23_does_not_call_the_api_server_without_time_left() -> None:
-    """A socket may take longer than its time limit: it is set per read. What follows must not get a limit of zero."""
+    """A call may exceed its time limit, which applies to each read. No later call may get a limit of zero."""
     clock = HandDrivenClock(0)
     binder = ScriptedBinder(pod_on(""), lost(seconds=5.0), pod_on("n10"), clock=clock)
     reply = answer_bind(body_of(binding()), binder, Deadline(4.0, clock))
@@ -191,7 +191,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
 def load_bind(
     kubernetes: KubernetesOnLoopback, load_function: Callable[..., Callable[..., Any]], tmp_path: Path
 ) -> Callable[[str], Callable[..., Any]]:
-    """Loads bind's own function, connected to this API server, with this httpTimeout."""
+    """Return a function that loads bind's function with this API server and a given httpTimeout."""
     kubeconfig = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
     return lambda http_timeout: load_function(
         "bind", {"BERTH_KUBECONFIG": str(kubeconfig), "BERTH_HTTP_TIMEOUT": http_timeout}

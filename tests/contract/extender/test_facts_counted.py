@@ -33,7 +33,7 @@ Object = dict[str, object]
 
 
 def verbs(pods: Iterable[Object] = (), ledger: InMemoryLedgerTable | None = None) -> Verbs:
-    """Three nodes: a with two licences and two devices, b with one licence, c with nothing."""
+    """Return verbs on three nodes: a with two licenses and two devices, b with one license, c with neither."""
     found = Verbs(configuration=configuration(), ledger=ledger)
     kept = projections(RequiredFields.of(configuration().policy()))
     nodes = [counted_node_object("a", "2", "8000,4000"), counted_node_object("b", "1"), counted_node_object("c")]
@@ -69,7 +69,7 @@ def test_fact_7_limit_counts_as_request() -> None:
 
 
 def test_fact_15_every_rejected_node_is_unresolvable_by_default() -> None:
-    """a is full, c has none: the plugin's codes differ, the answer must not (see `rejected`)."""
+    """a is full and c lacks the resource: the plugin's codes differ, the response must not (see `rejected`)."""
     assert rejected(verbs([asking_object("x", "a", licence="2")]), asking_object(licence="2")) == {
         "a": NO_LICENCE,
         "b": NO_LICENCE,
@@ -78,7 +78,7 @@ def test_fact_15_every_rejected_node_is_unresolvable_by_default() -> None:
 
 
 def test_fact_15_preempt_rejects_only_nodes_with_too_little_capacity() -> None:
-    """If the scheduler also counts the resource, it proposes victims; c has no pods to evict."""
+    """If the scheduler also counts the resource, it proposes victims. Only a has the capacity for two licenses."""
     found = verbs([asking_object("x", "a", licence="2", priority=1)])
     urgent = asking_object("urgent", licence="2", priority=1000)
     answer = found.ask("preempt", victims_by_uid({"a": ["uid-x"], "b": ["uid-y"], "c": ["uid-z"]}, pod=urgent))
@@ -114,7 +114,7 @@ def test_fact_15a_pod_that_ends_without_preemption_frees_its_amount() -> None:
 
 
 def test_preempt_adds_victim_to_free_a_counted_resource() -> None:
-    """The scheduler proposes who has to go for its own plugins, and knows nothing of licences."""
+    """The scheduler proposes victims for its own plugins and does not know about licenses."""
     pods = [asking_object(name, "a", licence="1", priority=priority) for name, priority in (("small", 1), ("mid", 5))]
     urgent = asking_object("urgent", licence="2", priority=1000)
     answer = verbs(pods).ask("preempt", victims_by_uid({"a": ["uid-small"]}, pod=urgent)).json
@@ -177,7 +177,7 @@ def test_fact_40_counts_pods_while_they_are_being_bound() -> None:
     assert rejected(found, pod) == {"b": NO_LICENCE, "c": NO_LICENCE}
     ledger.put_open(reserved("x"))
     assert rejected(found, pod) == {"a": NO_LICENCE, "b": NO_LICENCE, "c": NO_LICENCE}
-    # The pod's own reservation, of a bind whose answer was lost, does not stand in its way.
+    # The pod's own reservation, from a bind whose response was lost, does not block it.
     assert rejected(found, asking_object("x", licence="2")) == {"b": NO_LICENCE, "c": NO_LICENCE}
 
 
@@ -196,5 +196,5 @@ def test_fact_40_scores_count_pods_while_they_are_being_bound() -> None:
     found = verbs(ledger=ledger)
     ledger.put_open(reserved("x"))
     answer = found.ask("prioritize", cache_mode(["a", "b"], asking_object("asks", licence="1"))).json
-    # binpack: either would be full with the pod.
+    # binpack: with the pod, either node would be full.
     assert len({entry["Score"] for entry in answer}) == 1

@@ -79,7 +79,7 @@ def test_fact_13_full_mode_evaluates_the_request_without_cache() -> None:
     for verbs in (Verbs(nodes=None), Verbs(interrupted={"head": outage})):
         answer = verbs.ask("filter", full_mode([labelled_object("n10", "10")])).json
         assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["n10"]
-        # The head says which configuration counts; nothing else of the table is read.
+        # The head names the configuration in force; nothing else is read from the table.
         assert verbs.table.calls == ["head"]
 
 
@@ -132,7 +132,7 @@ def test_fact_15_malformed_node_is_unresolvable_and_other_nodes_are_evaluated(ve
 
 
 def test_fact_15a_nominated_node_without_label_stays_unresolvable(verbs: Verbs) -> None:
-    """The end of its victims would not give it the label: the exception is for causes that their end removes."""
+    """The end of its victims does not give the node the label; fact 15a covers only causes that their end removes."""
     request = cache_mode(["plain"], pod_object(nominated_node="plain"))
     answer = verbs.ask("filter", request).json
     assert answer["FailedNodes"] == {}
@@ -214,7 +214,7 @@ def test_fact_17_warm_and_cold_environments_give_same_bytes(verbs: Verbs, verb: 
 
 
 def test_fact_46_filter_returns_a_single_feasible_node(verbs: Verbs) -> None:
-    """The scheduler asks prioritize about no single node, so nothing may depend on its being called."""
+    """The scheduler does not call prioritize for a single node, so nothing may depend on that call."""
     assert verbs.ask("filter", cache_mode(["n10"])).json["NodeNames"] == ["n10"]
 
 

@@ -97,7 +97,7 @@ def test_fact_28_returns_empty_map_for_empty_map(request_body: Request) -> None:
     ],
 )
 def test_fact_28_call_fails_if_a_victim_is_unreadable(request_body: Request) -> None:
-    """One victim less would not make room for the pod: the scheduler would evict the others for nothing."""
+    """With one victim fewer the pod would not fit, and the scheduler would evict the others for nothing."""
     assert preempt(request_body).status == 400
 
 
@@ -138,7 +138,7 @@ def test_fact_29_keeps_schedulers_order_for_uids() -> None:
     assert [pod["UID"] for pod in found["n1"]["Pods"]] == ["c", "a", "b"]
 
 
-def test_rejects_victims_on_node_that_policy_rejects() -> None:
+def test_preempt_omits_nodes_that_the_policy_rejects() -> None:
     verbs = Verbs([labelled("labelled", "10"), node("unlabelled")])
     answer = verbs.ask("preempt", victims_by_uid({"labelled": ["v1"], "unlabelled": ["v2"], "unknown": ["v3"]}))
     assert list(victims(answer)) == ["labelled", "unknown"]

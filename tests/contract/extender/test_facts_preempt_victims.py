@@ -55,7 +55,7 @@ def preempt(request: Request, *objects: Mapping[str, object], configuration: Ber
 
 
 def victims(reply: Reply) -> dict[str, list[str]]:
-    """In the answer, by node; what an answer may not have is checked on the way."""
+    """Return the UIDs of the response's victims by node, after checking the form of the response."""
     assert reply.status == 200
     assert b"null" not in reply.body
     answer = orjson.loads(reply.body)
@@ -220,13 +220,13 @@ def test_fact_15a_nominated_node_with_terminating_victims_is_resolvable(answer: 
 
 
 def test_fact_15a_does_not_evict_more_pods_while_cache_shows_terminating_victims() -> None:
-    """Gone before the cache has it: the scheduler finds its nominated node rejected, and turns to the next."""
+    """The victims end before the cache shows it: the scheduler finds its nominated node rejected and tries another."""
     pod = urgent(**NOMINATED)
     request = victims_by_uid({"m": ["uid-b"]}, pod=pod)
     reply = preempt(request, *WAITING, pod)
     assert victims(reply) == {}
     assert "room for the pod is coming on its nominated node" in reply.detail
-    # Once the cache does not have them either, or if they need no room, the answer is as usual.
+    # If no victim terminates on the nominated node, or the pod fits beside the victims, the response is as usual.
     others = node_with("m"), placed("b", cpu="4", node="m")
     assert victims(preempt(request, node_with("n"), placed("a", cpu="4"), *others, pod)) == {"m": ["uid-b"]}
     assert victims(preempt(request, node_with("n"), placed("x", 100, "4"), *others)) == {"m": ["uid-b"]}
@@ -249,14 +249,14 @@ def test_fact_15a_does_not_evict_if_the_cache_lacks_the_nomination() -> None:
     "names", [pytest.param(["n"], id="requested alone"), pytest.param(["n", "m"], id="among others")]
 )
 def test_nomination_is_kept_while_the_cache_shows_the_victims(names: Sequence[str], cached: Sequence[Object]) -> None:
-    """The scheduler lists the node, so for it the victims are gone. As unresolvable the nomination would be lost."""
+    """The scheduler asks about the node, so it sees the victims gone. An unresolvable node loses the nomination."""
     cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
     reply = answer_filter(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *cluster, *cached))
     assert orjson.loads(reply.body)["FailedNodes"] == {"n": "Insufficient cpu"}
 
 
 EVICTED = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m"), urgent(**NOMINATED)
-"""As the cache shows it shortly after the pod was nominated: the victim is gone, and only the cache still has it."""
+"""The cache shortly after the pod was nominated: the victim is gone, but the cache still contains it."""
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_fact_15_as_plugins_say_returns_the_codes_of_the_plugins() -> None:
 
 
 def through_the_cache(*objects: Object) -> Verbs:
-    """Everything as the watcher keeps it, published and read again."""
+    """Return verbs that read the objects from the cache, projected as the watcher publishes them."""
     verbs = Verbs(configuration=FULL)
     for resource, trim in projections(RequiredFields.of(FULL.policy())).items():
         verbs.cluster.publish(resource.name, [trim(each) for each in objects if each["kind"] == KINDS.get(resource)])
@@ -315,7 +315,7 @@ def test_selects_same_victims_from_projected_objects() -> None:
     waiting = pod_with("waiting", priority=100, requests={"cpu": "1"}, status={"nominatedNodeName": "n"})
     cluster = node_with("n"), placed("a", 1), placed("b", 2), placed("c", 3), placed("d", 100), BUDGET, waiting
     answer = through_the_cache(*cluster).ask("preempt", victims_by_uid({"n": ["uid-a"]}, pod=urgent("2")))
-    # d stays, and one waits for room: all that is left of the node is what a, b and c have.
+    # d and the waiting pod take 2 of 4 CPUs, so the urgent pod needs the CPUs of a, b and c.
     assert answer.json["NodeNameToMetaVictims"] == {
         "n": {"Pods": [{"UID": "uid-c"}, {"UID": "uid-b"}, {"UID": "uid-a"}], "NumPDBViolations": 2}
     }

@@ -19,7 +19,7 @@ from tests.fakes.verbs import Answer, Verbs, call
 
 VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
 POD_VERBS = tuple(verb for verb in VERBS if verb != "bind")
-"""Those whose request has a pod; bind's names one."""
+"""Verbs whose request contains a pod; bind's request only names it."""
 
 REQUESTS: Mapping[str, dict[str, object]] = {
     "filter": cache_mode(["n10", "plain"]),
@@ -34,7 +34,7 @@ Handlers = Mapping[str, Callable[..., Any]]
 
 @pytest.fixture(scope="module")
 def handlers(load_function: Callable[..., Callable[..., Any]], cluster_dump: str) -> Handlers:
-    """Each verb's own function, in a warm environment of its own."""
+    """Return each verb's function, in its own warm environment."""
     return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump}) for verb in VERBS}
 
 
@@ -50,7 +50,7 @@ def ask(handlers: Handlers, verb: str, body: str | bytes | None) -> Answer:
 
 
 def changed_keys(request: Mapping[str, object], change: Callable[[str], str]) -> dict[str, object]:
-    """The outer keys changed, and those of the wire types inside: of Nodes and of each node's victims."""
+    """Change the outer keys and the keys of the inner wire types: of Nodes and of each node's victims."""
 
     def inner(key: str, value: object) -> object:
         if key == "Nodes" and isinstance(value, dict):
@@ -191,7 +191,7 @@ def test_fact_04_does_not_redirect_any_path(caller: Caller, method: str, path: s
 
 def test_fact_05_read_times_out_before_the_schedulers_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """The default httpTimeout is 5 s. One read of the table must fail at least a second earlier."""
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # Lambda sets it; a client is not made without one.
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # Lambda sets it; a client needs a region
     table: Any = cache_adapters(PolicySettings(cache_table="t")).tables.cache
     config = table._client.meta.config
     attempts = config.retries["total_max_attempts"]
@@ -207,7 +207,7 @@ def test_fact_06_every_response_of_a_verb_has_content_length(caller: Caller, ver
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/healthz"), ("POST", "/scheduler/nothing"), ("GET", "/")])
-def test_fact_06_every_other_response_has_content_length(caller: Caller, method: str, path: str) -> None:
+def test_fact_06_responses_of_other_routes_have_content_length(caller: Caller, method: str, path: str) -> None:
     response = caller.request(method, path)
     assert response.headers["content-length"] == str(len(response.content))
 
@@ -244,7 +244,7 @@ def test_fact_10_repeated_filter_returns_the_same_response_and_does_not_write() 
 
 
 def test_fact_20_and_35_routes_match_the_verbs_of_the_scheduler_configuration() -> None:
-    """A misspelt one is a 404 on each call. For prioritize, kube-scheduler ignores the 404."""
+    """A misspelled verb returns 404 on each call. For prioritize, kube-scheduler ignores the 404."""
     assert set(folders_of_routes()) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
 
 

@@ -1,4 +1,4 @@
-"""Acquisition of a lease on every implementation of the lock: client-go's rows first, then additional ones."""
+"""Acquisition of a lease on every implementation of the lock: client-go's cases first, then further cases."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class TestUpstreamAcquire:
 
 
 class TestEpochFloor:
-    """A store that outlives the head item, and is fenced by epoch, names the least epoch of a new term."""
+    """A store that outlives the head item and is fenced by epoch sets the lowest epoch of a new term."""
 
     @pytest.mark.parametrize(
         ("item", "floor", "epoch"),
@@ -134,7 +134,7 @@ class TestEpochFloor:
 
 
 class TestExpiry:
-    """When another's lease has ended: by this candidate's own clocks, from its own first look."""
+    """A candidate decides by its own clocks, from its own first read, when another holder's lease has expired."""
 
     @pytest.mark.parametrize("off", [-YEAR, YEAR], ids=["a year behind", "a year ahead"])
     @pytest.mark.parametrize("horizon", [float("inf"), 120.0], ids=["standby", "with a horizon"])

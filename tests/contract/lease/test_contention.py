@@ -31,7 +31,7 @@ class TestRaces:
         "item", [stored_lease("old", lease_transitions=7), stored_lease("")], ids=["expired", "free"]
     )
     def test_one_of_many_candidates_takes_over_and_increments_transitions(self, store: LeaseStore, item: Any) -> None:
-        """Each reads, then lets the next one try before it writes: the last to read is the first to write."""
+        """Each candidate reads, then lets the next candidate try before it writes: the last to read writes first."""
         store.put(item)
         candidates = [Contender(store, f"candidate-{number}") for number in range(5)]
         if item["holderIdentity"]:
@@ -57,7 +57,7 @@ class TestRaces:
         assert alpha.step() is BECAME_LEADER
 
     def test_lease_counts_from_sending_the_claim_not_from_the_response(self, store: LeaseStore) -> None:
-        """Others may have read it as soon as it was sent."""
+        """Other candidates may have read the claim as soon as it was sent."""
         alpha = Contender(store, "alpha")
         alpha.lock.after_next("create", lambda: alpha.clock.advance(9))
         assert alpha.step() is BECAME_LEADER

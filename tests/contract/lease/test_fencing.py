@@ -1,4 +1,4 @@
-"""The seam to the node cache's writer: what it publishes under, and what it no longer can. On every implementation."""
+"""The fence of the node cache's writer: which publications it permits, on every implementation of the lock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.unit.lease.stores import LeaseStore
 
 
 def takes_over(store: LeaseStore, identity: str) -> Contender:
-    """A successor that has waited until the lease expired."""
+    """Return a successor that has waited until the lease expired and leads."""
     successor = Contender(store, identity)
     successor.step()
     successor.clock.advance(15)
@@ -70,7 +70,7 @@ class TestPublishing:
         assert alpha.calls() == ["get", "create", "get", "update"]
         assert alpha.publish(version=Decimal(1)) is True
 
-    def test_refusal_by_a_successor_ends_the_term_with_one_read(self, store: LeaseStore) -> None:
+    def test_refusal_after_a_takeover_ends_the_term_with_one_read(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         takes_over(store, "beta")
@@ -86,7 +86,7 @@ class TestPublishing:
         assert alpha.fence() is not None
         assert alpha.step() is ElectionOutcome.IDLE
 
-    def test_candidate_that_does_not_lead_has_an_empty_fence(self, store: LeaseStore) -> None:
+    def test_candidate_that_does_not_lead_does_not_have_a_fence(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         fence = alpha.lead()
         assert beta.fence() is None
@@ -97,7 +97,7 @@ class TestPublishing:
         assert alpha.elector.renewed(fence, alpha.clock.now()) is None
 
     def test_next_renewal_recognizes_a_publication_with_a_lost_response(self, store: LeaseStore) -> None:
-        """The writer does not know whether it was written: after a renewal it is, or it never will be."""
+        """The writer does not know whether it was written; after a renewal it either is or never will be."""
         alpha = Contender(store, "alpha")
         fence = alpha.lead()
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT)

@@ -19,7 +19,7 @@ DEPOSED = ElectionOutcome.DEPOSED
 
 
 class TestUpstreamRenewal:
-    """client-go's rows of the fast path and of coordinated renewal."""
+    """client-go's cases for the fast path and for coordinated renewal."""
 
     def test_renews_without_a_read_after_the_acquisition(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
@@ -34,7 +34,7 @@ class TestUpstreamRenewal:
         assert alpha.calls() == ["get", "create", "update", "update", "get", "update", "update"]
 
     def test_renews_with_a_read_if_another_write_changed_the_version(self, store: LeaseStore) -> None:
-        """Something wrote the item and counted its version, but the record is still this leader's."""
+        """Another write increased the item's version, but the record is still this leader's."""
         alpha = leading(store)
         store.put({**store.attributes(), "resourceVersion": Decimal(7)})
         assert alpha.step_until_due().outcome is RENEWED
@@ -75,7 +75,7 @@ class TestRenewal:
         assert store["resourceVersion"] == 3
 
     def test_lease_counts_from_sending_the_renewal_not_from_the_response(self, store: LeaseStore) -> None:
-        """A successor may have read it as soon as it was sent."""
+        """A successor may have read the renewal as soon as it was sent."""
         alpha = leading(store)
         alpha.clock.advance(2)
         alpha.lock.after_next("update", lambda: alpha.clock.advance(9))
@@ -84,7 +84,7 @@ class TestRenewal:
         assert alpha.fence() is None
 
     def test_leader_that_was_frozen_does_not_rely_on_its_expired_lease(self, store: LeaseStore) -> None:
-        """The monotonic clock stood still, the wall clock jumped, and in between another leads."""
+        """The monotonic clock stood still, the wall clock jumped, and another candidate became leader."""
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
         alpha.clock.freeze(16)
@@ -161,7 +161,7 @@ class TestRenewDeadline:
         alpha.lock.before_next("get", lambda: alpha.clock.advance(2))
         assert alpha.step() is DEADLINE
 
-    def test_leader_that_was_frozen_renews_once_before_it_resigns(self, store: LeaseStore) -> None:
+    def test_leader_that_was_frozen_tries_to_renew_once_before_it_resigns(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.clock.freeze(600)
         alpha.faults.always = Fault.UNREACHABLE

@@ -1,4 +1,4 @@
-"""The port LeaseLock, held by every implementation of it. The cases know the port and the item only."""
+"""Contract of the port LeaseLock, on every implementation. The tests use only the port and the item."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHERS: dict[str, object] = {"version": Decimal(7), "snapshotId": "s-7", "observ
 
 
 def created(store: LeaseStore, spec: LeaseSpec = SPEC) -> Lease:
-    """The lease of an item that was just made."""
+    """Create the item and return its lease."""
     written = store.lock().create(spec)
     assert isinstance(written, Written)
     return written.lease
@@ -61,7 +61,7 @@ class TestLeaseLock:
         assert store.lock().create(replace(SPEC, holder_identity="beta")) == Conflict(lease)
         assert store.lock().get() == lease
 
-    def test_item_without_a_record_lacks_a_holder_and_cannot_be_created_again(self, store: LeaseStore) -> None:
+    def test_item_without_a_lease_record_cannot_be_created_again(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         assert store.lock().get() == NO_RECORD
         assert store.lock().create(SPEC) == Conflict(NO_RECORD)
@@ -82,7 +82,7 @@ class TestLeaseLock:
         assert store.lock().update(seen, replace(SPEC, holder_identity="gamma")) == Conflict(winner)
         assert store.lock().get() == winner
 
-    def test_recreated_item_is_distinguished_from_the_earlier_one_of_the_same_version(self, store: LeaseStore) -> None:
+    def test_recreated_item_is_distinguished_from_an_earlier_item_of_the_same_version(self, store: LeaseStore) -> None:
         seen = created(store)
         store.delete()
         anew = created(store, replace(SPEC, holder_identity="beta"))
@@ -210,7 +210,7 @@ class TestLeaseLock:
 
 
 class TestPublication:
-    """The write of the node cache's writer: not a lock's, but on the same item, and a renewal."""
+    """A publication by the node cache's writer, which writes the lock's item and renews the lease."""
 
     def test_publication_renews_and_writes_attributes(self, store: LeaseStore) -> None:
         lease = created(store, replace(SPEC, handover_at=AT + 600))

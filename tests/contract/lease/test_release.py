@@ -19,7 +19,7 @@ BECAME_LEADER = ElectionOutcome.BECAME_LEADER
 
 
 class TestUpstreamRelease:
-    """client-go's rows of release, and of release on cancel."""
+    """client-go's cases for release, and for release on cancel."""
 
     def test_releases_lease_that_was_created(self, store: LeaseStore) -> None:
         baz = Contender(store, "baz")
@@ -62,7 +62,7 @@ class TestUpstreamRelease:
         ],
     )
     def test_cancelled_leader_releases_if_renewals_fail(self, store: LeaseStore, faults: list[Fault | None]) -> None:
-        """The fast path fails, and then the update or the get of the slow path; meanwhile it is stopped."""
+        """The fast path fails, then the update or the get of the slow path; meanwhile the leader is stopped."""
         baz = Contender(store, "baz")
         waits: list[float] = []
 
@@ -81,7 +81,7 @@ class TestUpstreamRelease:
 
 
 class TestRelease:
-    def test_waiting_successor_takes_over_immediately(self, store: LeaseStore) -> None:
+    def test_waiting_successor_takes_over_a_released_lease_immediately(self, store: LeaseStore) -> None:
         alpha, beta = leading(store), Contender(store, "beta")
         assert beta.step() is HELD
         alpha.release()
@@ -167,7 +167,7 @@ class TestHandOver:
             pytest.param(AT + 600, float("inf"), HELD, id="a standby always waits"),
         ],
     )
-    def test_candidate_ends_if_the_lease_is_healthy(
+    def test_candidate_ends_unless_a_handover_is_announced_within_its_horizon(
         self, store: LeaseStore, handover_at: float | None, horizon: float, outcome: ElectionOutcome
     ) -> None:
         leading(store, handover=Handover(at=handover_at))

@@ -1,4 +1,4 @@
-"""Every implementation of the port LedgerTable."""
+"""Ledgers on every implementation of the port LedgerTable."""
 
 from __future__ import annotations
 

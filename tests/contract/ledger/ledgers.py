@@ -42,7 +42,7 @@ def reserve(ledger: Ledger, owner: str, wanted: Entry, seen: Entry | None = None
 
 
 def now(ledger: Ledger, owner: str = NODE) -> NodeLedger:
-    """The owner's ledger, which adds up."""
+    """Return the owner's ledger after checking that its amounts add up."""
     found = ledger.table.node(owner)
     assert found is not None
     assert_adds_up(found)

@@ -1,4 +1,4 @@
-"""The port AnnouncementLog, held by every implementation of it."""
+"""Contract of the port AnnouncementLog, on every implementation."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_withdraw_succeeds_if_the_announcement_does_not_exist(log: AnnouncementL
     assert list(log.read(1)) == []
 
 
-def test_trims_old_announcements_before_the_position(log: AnnouncementLog) -> None:
+def test_trim_deletes_ended_announcements_before_the_position(log: AnnouncementLog) -> None:
     written = [announcement(position, until=float(position)) for position in range(1, 61)]
     for each in written:
         log.append(each)
@@ -99,7 +99,7 @@ def test_query_for_announcements_also_returns_begun_binds(log: AnnouncementLog) 
     assert list(log.read(1)) == written
 
 
-def test_later_bind_replaces_an_earlier_bind(log: AnnouncementLog) -> None:
+def test_later_bind_of_a_pod_replaces_its_earlier_bind(log: AnnouncementLog) -> None:
     for since in (100.0, 101.0):
         log.begin(BegunBind("uid-p", "node-a", since))
     assert [*log.read_with_begun(1)[1]] == [BegunBind("uid-p", "node-a", 101.0)]

@@ -17,7 +17,7 @@ WITHDRAWN = announcement(2, "web-1", node="node-b", until=1_800_000_001.0, withd
 
 
 def write_today(client: DynamoDBClient, name: str) -> None:
-    """An announcement that counts, and one that is withdrawn."""
+    """Write an announcement that counts and a withdrawn announcement."""
     log = DynamoDBAnnouncementLog(client, name)
     assert log.append(ANNOUNCED)
     assert log.append(replace(WITHDRAWN, withdrawn=False))

@@ -89,7 +89,7 @@ class TestTakeOver:
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
     def test_adds_missing_amounts_and_keeps_existing_ones(self, ledger: Ledger) -> None:
-        """A Binding of the old attempt may still bring the pod there with its shares."""
+        """A Binding of the old attempt may still place the pod there with its shares."""
         old, new = entry(attempt="a1", shares={GPU: 3000}), entry(attempt="a2", shares={GPU: 2000, LICENCE: 2})
         reserve(ledger, NODE, old)
         assert reserve(ledger, NODE, new, seen=old).outcome is DONE
@@ -114,7 +114,7 @@ class TestTakeOver:
 
 
 class TestShrink:
-    """bind: its Binding was created, so the pod needs nothing that an earlier attempt reserved."""
+    """After its Binding is created, bind releases amounts that only an earlier attempt needed."""
 
     BOTH = entry(attempt="a2", shares={GPU: 3000, LICENCE: 2})
     NEEDED = entry(attempt="a3", shares={GPU: 3000})
@@ -148,7 +148,7 @@ class TestShrink:
             pytest.param(entry(attempt="a2", shares={GPU: 3000, LICENCE: 2}, state=BOUND), id="the entry is bound"),
         ],
     )
-    def test_release_does_not_change_other_entries(self, table: LedgerTable, found: Entry | None) -> None:
+    def test_does_not_shrink_an_entry_that_differs(self, table: LedgerTable, found: Entry | None) -> None:
         entries = {} if found is None else {"uid-train-0": found}
         before = new_ledger(NODE, {GPU: 8000, LICENCE: 3}, entries, epoch=1)
         table.create(before)
@@ -283,7 +283,7 @@ class TestReserveAtSeveralOwners:
         assert (now(several, SEATS).avail, now(several).avail) == ({SEATS: 1}, {GPU: 8000, LICENCE: 2})
 
     def test_adds_only_the_entries_that_are_missing(self, several: Ledger) -> None:
-        """A repetition, after one of the entries has ended."""
+        """The reservation is repeated after one of the entries was released."""
         several.reserve(entries(), {})
         several.release(SEATS, entries()[SEATS])
         assert several.reserve(entries(), {}).outcome is DONE
@@ -369,7 +369,7 @@ class TestTakeOverAtSeveralOwners:
             pytest.param(entry(attempt="a1", shares={SEATS: 1}, state=BOUND), id="it is bound"),
         ],
     )
-    def test_keeps_every_owner_if_an_entry_changed_since_the_read(self, several: Ledger, found: Entry | None) -> None:
+    def test_does_not_change_any_owner_if_one_entry_has_changed(self, several: Ledger, found: Entry | None) -> None:
         table, old = several.table, entries("a1", licences=1, seats=1)
         table.delete_if_empty(SEATS, 4)
         table.create(new_ledger(SEATS, {SEATS: 2}, {} if found is None else {UID: found}, epoch=4))

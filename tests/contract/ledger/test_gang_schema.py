@@ -38,7 +38,7 @@ DOMAIN = Domain(
 
 
 def write_today(client: DynamoDBClient, name: str) -> None:
-    """A gang that is committed, one that is open, and the domain."""
+    """Write a committed gang, an open gang, and the domain."""
     table = DynamoDBGangTable(client, name)
     for item in (COMMITTED, OPEN):
         assert table.put(item, None)
@@ -73,7 +73,7 @@ def test_joins_a_gang_opened_by_the_next_release(any_dynamodb: DynamoDBClient) -
 
 
 def test_assumes_defaults_for_missing_attributes(any_dynamodb: DynamoDBClient) -> None:
-    """A gang without a topology key has no such attribute; no gang waits, and the open one was opened long ago."""
+    """By default a gang has no topology key, no gang waits, and the open gang was opened long ago."""
     items = [item for item in recorded(RELEASES[-1], "ledger") if item["pk"]["S"] == PARTITION]
     for item in items:
         optional = ("topologyKey",) if "intents" in item else ("openedAt", "minimum", "queue", "resting", "restUntil")

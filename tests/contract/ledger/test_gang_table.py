@@ -1,4 +1,4 @@
-"""The port GangTable, held by every implementation of it."""
+"""Contract of the port GangTable, on every implementation."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class TestIntents:
             pytest.param(gang([intent()], state=GangState.PREPARING), id="the gang is being prepared"),
         ],
     )
-    def test_withdrawal_keeps_the_intents_of_other_members(self, table: GangTable, item: GangItem) -> None:
+    def test_does_not_withdraw_unless_intent_matches_and_round_is_open(self, table: GangTable, item: GangItem) -> None:
         table.put(item, None)
         assert table.withdraw(TRAIN, 1, "uid-train-0", "attempt-train-0") is None
         assert stored(table) == item
@@ -235,7 +235,7 @@ WRITES = {"n1": write(entry("train-0"), entry("train-1")), "n2": write(entry("tr
 
 @pytest.fixture
 def prepared(tables: Tables) -> Tables:
-    """Two nodes with two devices each, an open gang, and its domain."""
+    """Return tables with two nodes of two devices each, an open gang, and its domain."""
     for node in ("n1", "n2"):
         tables.ledger.create(ledger_of(node))
     tables.gangs.put(OPEN, None)
@@ -254,7 +254,7 @@ class TestTransact:
             "n2": ({GPU: 1}, ["uid-train-2"]),
         }
 
-    def test_writes_nodes_only_if_the_gang_is_unchanged(self, prepared: Tables) -> None:
+    def test_writes_only_the_nodes_if_the_transaction_does_not_change_the_gang(self, prepared: Tables) -> None:
         assert prepared.gangs.transact(Transaction(OPEN, None, None, WRITES)) is None
         assert stored(prepared.gangs) == OPEN
         assert prepared.gangs.domain() == DOMAIN
@@ -324,7 +324,7 @@ class TestTransact:
             names, 1
         )
 
-    def test_releases_reservations_of_a_round_and_keeps_other_entries(self, prepared: Tables) -> None:
+    def test_releases_a_reservation_and_keeps_other_entries(self, prepared: Tables) -> None:
         prepared.gangs.transact(Transaction(OPEN, None, None, WRITES))
         held = entry("train-0")
         release = NodeWrite((EntryChange(held.pod.uid, held, None),), {GPU: PoolChange(avail=1, expected_owed=0)})

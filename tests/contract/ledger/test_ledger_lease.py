@@ -1,4 +1,4 @@
-"""Every case runs on every implementation of the Lease of the ledger."""
+"""Contract of the ledger's Lease, on every implementation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _in_memory_without_object() -> Iterator[LedgerLease]:
 
 @pytest.fixture(params=[_from_manifest, _in_memory], ids=["kubernetes", "in memory"])
 def lease(request: pytest.FixtureRequest) -> Iterator[LedgerLease]:
-    """One that never had a holder."""
+    """Yield a lease that never had a holder."""
     yield from request.param()
 
 

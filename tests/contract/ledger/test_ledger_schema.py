@@ -43,8 +43,8 @@ Filled = Callable[[list[Item]], LedgerTable]
 
 
 def write_today(client: DynamoDBClient, name: str) -> None:
-    """A node with pods, one that is rebuilt, a bind under way, the marker, the applied document, the identity,
-    announcements, and gangs."""
+    """Write a node with pods, a node that is being rebuilt, an open reservation, the marker, the applied document, the
+    identity, announcements, and gangs."""
     table = DynamoDBLedgerTable(client, name)
     table.create(LEDGER)
     table.create(REBUILDING)
@@ -62,7 +62,7 @@ def applied_documents(client: DynamoDBClient, name: str) -> AppliedDocuments:
 
 @pytest.fixture
 def ledger_of(any_dynamodb: DynamoDBClient) -> Iterator[Filled]:
-    """Makes a table of such items."""
+    """Yield a function that fills a table with items."""
     with table_of(any_dynamodb, (), "S") as name:
 
         def filled(items: list[Item]) -> LedgerTable:
@@ -74,7 +74,7 @@ def ledger_of(any_dynamodb: DynamoDBClient) -> Iterator[Filled]:
 
 
 def later(items: list[Item], *, oldest_reader: int) -> list[Item]:
-    """As the next release might have written it: more of everything that may become more."""
+    """Return the items as the next release might write them, with additions wherever they are allowed."""
     found = []
     for item in items:
         more = {**item, "ofTheNextRelease": {"M": {"nested": {"L": [{"N": "1"}]}}}}
@@ -94,9 +94,9 @@ def node_item(client: DynamoDBClient, table: str) -> Item:
     return next(item for item in items_of(client, table) if item["pk"]["S"] == f"node#{NODE}")
 
 
-# -------------------------------------------------------------------------------------------------- this very release
+# ------------------------------------------------------------------------------------------------------- this release
 def test_writes_recorded_items_of_this_release(any_dynamodb: DynamoDBClient) -> None:
-    """If this fails, the format has changed: raise SCHEMA_VERSION, record it: python -m tests.recorded RELEASE."""
+    """If this fails, the format has changed: increase SCHEMA_VERSION and run python -m tests.recorded RELEASE."""
     with table_of(any_dynamodb, (), "S") as name:
         write_today(any_dynamodb, name)
         assert items_of(any_dynamodb, name) == recorded(LATEST, "ledger")
@@ -122,7 +122,7 @@ def test_reads_recorded_document_and_identity(is_later: bool, any_dynamodb: Dyna
         assert DynamoDBStoreIdentity(any_dynamodb, name).get() == IDENTITY
 
 
-# --------------------------------------------------------------------------------------------------- the release after
+# ---------------------------------------------------------------------------------------------------- the next release
 def test_ignores_attributes_that_next_release_adds(ledger_of: Filled) -> None:
     assert_is_read(ledger_of(later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION)))
 
@@ -151,7 +151,7 @@ def test_confirms_reservation_of_next_release(ledger_of: Filled) -> None:
 
 @pytest.fixture
 def unreadable() -> list[Item]:
-    """What only the next release's own readers understand: the entries are kept in another way."""
+    """Return items that only readers of the next release understand: their entries have another form."""
     items = later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION + 1)
     for item in items:
         if "avail" in item:
@@ -189,7 +189,7 @@ def test_does_not_use_a_document_if_oldest_reader_is_later(
 
 
 def test_rebuilds_items_if_oldest_reader_is_later(unreadable: list[Item], ledger_of: Filled) -> None:
-    """A roll-back, with `berth reservations rebuild`: the pods that run are entered, and reserving begins again."""
+    """After a rollback, `berth reservations rebuild` enters the running pods, and reservations resume."""
     table = ledger_of([item for item in unreadable if item["pk"]["S"] != "node#node-b"])
     harness = ReconcilerHarness(ready=False, table=table)
     harness.clock.advance(AT)
@@ -198,7 +198,7 @@ def test_rebuilds_items_if_oldest_reader_is_later(unreadable: list[Item], ledger
     harness.cluster.place("train-0", NODE)
     harness.publish()
     for _ in range(4):
-        harness.lead()  # so that the next one's epoch is not before the one that stands there
+        harness.lead()  # so that the next leader's epoch is not below the epoch in the table
     leader = harness.lead()
     harness.run(leader, 10)
     assert ReservationEventType.TABLE_UNAVAILABLE in harness.happened()
@@ -215,9 +215,9 @@ def test_rebuilds_items_if_oldest_reader_is_later(unreadable: list[Item], ledger
     assert [entry.pod.name for entry in found.entries.values()] == ["train-0"]
 
 
-# -------------------------------------------------------------------------------------------------- the release before
+# ------------------------------------------------------------------------------------------------ the previous release
 def test_assumes_defaults_for_attributes_missing_in_earlier_release(any_dynamodb: DynamoDBClient) -> None:
-    """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
+    """Every attribute added after the first release needs a default; `oldestReader` is an example."""
     items = recorded(LATEST, "ledger")
     for item in items:
         item.pop("oldestReader", None)

@@ -1,4 +1,4 @@
-"""The port LedgerTable, held by every implementation of it."""
+"""Contract of the port LedgerTable, on every implementation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TestItems:
         assert table.create(replace(EMPTY, epoch=9)) == NotWritten(EMPTY)
         assert table.finish_rebuild(replace(EMPTY, epoch=9)) == NotWritten(EMPTY)
 
-    def test_finishes_rebuild_when_epoch_is_not_later(self, table: LedgerTable) -> None:
+    def test_finishes_a_rebuild_unless_the_ledger_has_a_later_epoch(self, table: LedgerTable) -> None:
         table.create(EMPTY)
         rebuilding = replace(EMPTY, avail=None, epoch=5)
         assert table.begin_rebuild(NODE, 5) == Written(rebuilding)
@@ -66,7 +66,7 @@ class TestItems:
         reserve(ledger, NODE, entry())
         assert ledger.table.delete_if_empty(NODE, 4) == NotWritten(now(ledger))
 
-    def test_rejects_the_begin_of_a_rebuild_if_the_nodes_item_is_missing(self, table: LedgerTable) -> None:
+    def test_does_not_begin_a_rebuild_if_the_nodes_item_is_missing(self, table: LedgerTable) -> None:
         assert table.begin_rebuild(NODE, 4) == NotWritten(None)
 
     def test_lists_ledgers_by_name(self, table: LedgerTable) -> None:
@@ -77,7 +77,7 @@ class TestItems:
 
 
 def taking(name: str, pool: str, amount: int, epoch: int | None = None) -> NodeWrite:
-    """Return the write that adds an entry with so much of one pool."""
+    """Return the write that adds an entry with this amount of one pool."""
     added = EntryChange(f"uid-{name}", None, entry(name, shares={pool: amount}))
     return NodeWrite((added,), {pool: PoolChange(avail=-amount, min_avail=amount)}, epoch)
 
@@ -169,7 +169,7 @@ class TestWriteTogether:
 
 class TestOpenReservations:
     def test_keeps_one_item_for_each_attempt(self, table: LedgerTable) -> None:
-        """With one item for all attempts, an attempt that gives up would delete the trace of another one."""
+        """With one item for all attempts, an attempt that gives up would delete the record of another attempt."""
         for attempt in ("a1", "a2"):
             table.put_open(open_reservation(attempt=attempt))
         table.delete_open("uid-train-0", NODE, "a1")

@@ -1,4 +1,4 @@
-"""Every case runs on every implementation of the port StoreIdentity."""
+"""Contract of the port StoreIdentity, on every implementation."""
 
 from __future__ import annotations
 

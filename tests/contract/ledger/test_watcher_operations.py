@@ -18,7 +18,7 @@ BOUND = EntryState.BOUND
 
 
 class TestPutBound:
-    """The watcher: a pod was seen on the node."""
+    """The watcher enters a pod that it has seen on the node."""
 
     def test_confirms_a_reservation_as_bound(self, ledger: Ledger) -> None:
         reserve(ledger, NODE, entry(attempt="a1"))
@@ -46,7 +46,7 @@ class TestPutBound:
         assert now(ledger).entries["uid-b"] == adopted
         assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000}, {LICENCE: 3})
 
-    def test_repeated_operation_does_not_change_the_ledger(self, ledger: Ledger) -> None:
+    def test_repeated_put_bound_does_not_change_the_ledger(self, ledger: Ledger) -> None:
         bound = entry(state=BOUND)
         ledger.put_bound(now(ledger), bound, epoch=4)
         before = now(ledger)
@@ -55,7 +55,7 @@ class TestPutBound:
 
 
 class TestResize:
-    """The watcher: the node's capacity is another."""
+    """The watcher enters a changed capacity of the node."""
 
     @pytest.mark.parametrize(
         ("capacity", "avail", "owed"),
@@ -90,7 +90,7 @@ class TestResize:
 
 
 class TestFencing:
-    """A deposed watcher changes nothing that its successor has written."""
+    """A deposed watcher does not change anything that its successor has written."""
 
     def test_rejects_updates_when_epoch_is_stale(self, ledger: Ledger) -> None:
         mine = entry()
@@ -108,7 +108,7 @@ class TestFencing:
         assert ledger.table.delete_if_empty(NODE, 3) == NotWritten(EMPTY)
         assert now(ledger) == EMPTY
 
-    def test_bind_writes_at_any_epoch(self, ledger: Ledger) -> None:
+    def test_bind_writes_without_an_epoch_and_keeps_the_epoch_of_the_ledger(self, ledger: Ledger) -> None:
         reserve(ledger, NODE, entry())
         ledger.release(NODE, entry())
         assert now(ledger).epoch == 4

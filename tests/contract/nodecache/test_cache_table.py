@@ -1,4 +1,4 @@
-"""The port of the log protocol's table, held by every implementation of it. The cases know the ports only."""
+"""Contract of the port CacheTable of the log protocol, on every implementation. The tests use only the ports."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_reads_pointer_as_published(store: Store, pointer: Pointer) -> None:
     assert head.pointer == pointer
 
 
-def test_publication_returns_the_next_fence(store: Store) -> None:
+def test_next_publication_uses_the_next_resource_version(store: Store) -> None:
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
     following = replace(POINTER, version=4, newest={**NEWEST, SnapshotPart.PODS: PublishedVersion(4, 6)})

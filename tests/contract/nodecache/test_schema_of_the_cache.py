@@ -107,11 +107,11 @@ class Cache:
         return Writer(self.table, _Held(fence), pointer, epoch, clock, lambda: next(ids), sleep=clock.advance)
 
     def objects(self) -> Mapping[Key, Object]:
-        """All that is published, as a watcher reads it."""
+        """Return all published objects as a watcher reads them."""
         return dict(NodeCacheReader(self.table, ObjectsView(), lambda _: None).at(self.head()))
 
     def snapshot(self) -> Snapshot:
-        """The cluster, as a cold verb reads it."""
+        """Return the cluster as a cold verb reads it."""
         return cold(self).at(self.head()).snapshot
 
 
@@ -137,7 +137,7 @@ def kept(policy: Policy) -> list[Change]:
 
 
 def write_today(cache: Cache) -> None:
-    """A snapshot of all but the last object, one log item, a configuration."""
+    """Write a snapshot of all objects but the last, a log item with the last object, and a configuration."""
     clock, ids = EnvironmentClock(AT), (f"id-{number}" for number in count(1))
     changes = kept(BerthConfiguration().policy())
     observation = Observation("cluster-1", {each.resource: Position(f"42@{each.resource}", AT, AT) for each in changes})
@@ -148,7 +148,7 @@ def write_today(cache: Cache) -> None:
 
 
 def unpacked(items: list[Item]) -> list[Item]:
-    """Without what another zlib, or another version number, makes different."""
+    """Decompress the data and remove the values that depend on the version of zlib or of Berth."""
     found = []
     for item in items:
         plain = dict(item)
@@ -164,7 +164,7 @@ def unpacked(items: list[Item]) -> list[Item]:
 
 @pytest.fixture
 def cache_of(any_dynamodb: DynamoDBClient) -> Iterator[Callable[[list[Item]], Cache]]:
-    """Makes a cache of such items."""
+    """Yield a function that fills a cache with items."""
     with table_of(any_dynamodb, (), "N") as name:
 
         def filled(items: list[Item]) -> Cache:
@@ -179,7 +179,7 @@ Filled = Callable[[list[Item]], Cache]
 
 
 def test_writes_the_items_recorded_for_this_release(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
-    """If this fails, the format has changed: raise SCHEMA_VERSION, record it: python -m tests.recorded RELEASE."""
+    """If this fails, the format has changed: increase SCHEMA_VERSION and run python -m tests.recorded RELEASE."""
     cache = cache_of([])
     write_today(cache)
     assert unpacked(items_of(any_dynamodb, cache.name)) == unpacked(recorded(LATEST, "cache"))
@@ -206,7 +206,7 @@ def test_reads_the_items_recorded_by_every_release(release: str, cache_of: Fille
 
 
 def later(items: list[Item], *, oldest_reader: int) -> list[Item]:
-    """As the next release might have written it: more of everything that may become more."""
+    """Return the items as the next release might write them, with additions wherever they are allowed."""
     return [_later(dict(item), oldest_reader) for item in items]
 
 
@@ -255,7 +255,7 @@ def test_ignores_attributes_that_the_next_release_adds(cache_of: Filled, any_dyn
 
 
 def test_watcher_writes_its_own_schema_version_into_a_cache_of_the_next_release(cache_of: Filled) -> None:
-    """The next release's additions to the head are invalid from then on: its readers see it by the schema version."""
+    """The next release's additions to the head are invalid from then on; its readers see this by the schema version."""
     cache = cache_of(later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION))
     before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)
     reader.at(cache.head())
@@ -271,7 +271,7 @@ def test_watcher_writes_its_own_schema_version_into_a_cache_of_the_next_release(
 
 @pytest.fixture
 def unreadable(cache_of: Filled) -> Cache:
-    """Return items that only the next release can read: all but the outline is different."""
+    """Return a cache that only the next release can read: everything but the outline is different."""
     items = later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION + 1)
     for item in items:
         if "data" in item:
@@ -293,7 +293,7 @@ def assert_names_schema(cache: Cache, reason: str) -> None:
 
 
 def assert_publishes_anew(cache: Cache) -> None:
-    """The version goes on, so that no warm reader, of either release, takes itself to be ahead."""
+    """Assert that the version continues, so that no warm reader of either release considers itself ahead."""
     before = cache.head().pointer
     assert before is not None
     assert before.unreadable_reason
@@ -318,7 +318,7 @@ def test_watcher_publishes_a_new_snapshot_after_an_incompatible_release(unreadab
     assert_publishes_anew(unreadable)
 
 
-def test_warm_verb_keeps_its_data_until_it_is_stale() -> None:
+def test_warm_verb_uses_its_data_until_stale_after_an_incompatible_publication() -> None:
     verbs = Verbs([labelled("n1", "10")])
     assert isinstance(verbs.cache.current().cluster, Snapshot)
     head = verbs.cluster.table.head()
@@ -340,8 +340,8 @@ def test_head_without_required_attribute_is_malformed(cache_of: Filled, attribut
         cache_of(items).table.head()
 
 
-def test_assumes_defaults_for_attributes_of_earlier_release(cache_of: Filled) -> None:
-    """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
+def test_assumes_defaults_for_attributes_that_an_earlier_release_lacks(cache_of: Filled) -> None:
+    """Every attribute added after the first release needs a default; `oldestReader` is an example."""
     items = recorded(LATEST, "cache")
     for item in items:
         item.pop("oldestReader", None)

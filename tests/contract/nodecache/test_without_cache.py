@@ -25,7 +25,7 @@ def stale(configuration: BerthConfiguration | None = None) -> Verbs:
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_without_cache_fail_returns_an_error_instead_of_nodes(verb: str) -> None:
+def test_when_stale_fail_makes_filter_return_an_error_instead_of_nodes(verb: str) -> None:
     answer = stale().ask(verb, cache_mode(["n10"]))
     assert answer.status == 200
     assert answer.error.startswith("the node cache is of ")
@@ -33,21 +33,21 @@ def test_without_cache_fail_returns_an_error_instead_of_nodes(verb: str) -> None
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_without_cache_pass_accepts_every_name(verb: str) -> None:
+def test_when_stale_pass_makes_filter_accept_every_name(verb: str) -> None:
     answer = stale(PASS).ask(verb, cache_mode(["n10", "new"])).json
     assert answer["NodeNames"] == ["n10", "new"]
     assert answer["FailedAndUnresolvableNodes"] == {}
     assert answer["Error"] == ""
 
 
-def test_without_cache_pass_makes_prioritize_score_every_host_equally() -> None:
+def test_when_stale_pass_makes_prioritize_score_every_host_equally() -> None:
     assert stale(PASS).ask("prioritize", cache_mode(["n10", "new"])).json == [
         {"Host": "n10", "Score": 0},
         {"Host": "new", "Score": 0},
     ]
 
 
-def test_without_cache_pass_makes_preempt_accept_the_proposed_victims() -> None:
+def test_when_stale_pass_makes_preempt_accept_the_proposed_victims() -> None:
     answer = stale(PASS).ask("preempt", victims_by_uid({"n10": ["v1"]})).json
     assert answer["NodeNameToMetaVictims"]["n10"]["Pods"] == [{"UID": "v1"}]
 

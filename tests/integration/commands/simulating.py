@@ -15,5 +15,5 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 def places(*arguments: str) -> dict[str, str | None]:
-    """Pod and node, of what -o json prints."""
+    """Return the node of each pod that -o json prints."""
     return {pod["name"]: pod["node"] for pod in json.loads(run(*arguments, "-o", "json").stdout)["pods"]}

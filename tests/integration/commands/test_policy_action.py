@@ -91,7 +91,7 @@ def github(tmp_path: Path) -> GitHub:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """The checkout of a pull request that makes the policy of the example stricter."""
+    """Return the checkout of a pull request that makes the policy of the example stricter."""
     folder = tmp_path / "checkout"
     copytree(EXAMPLE, folder)
     git(folder, "init", "--quiet")
@@ -103,7 +103,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run_action(tmp_path: Path, repository: Path, github: GitHub) -> RunAction:
-    """Runs the steps that have a script, but for the installation: the command is this environment's."""
+    """Return a function that runs the scripts of all steps except the installation, with this environment's `berth`."""
     commands = tmp_path / "temp" / "berth" / "bin"
     commands.mkdir(parents=True)
     (commands / "berth").write_text(
@@ -143,7 +143,7 @@ def _run_step(
     temporary: Path,
     result: Run,
 ) -> None:
-    """As the runner runs a step with `shell: bash`. The first step that fails gives the status."""
+    """Run a step as the runner does with `shell: bash`. The first step that fails sets the status."""
     script = temporary / "step.sh"
     script.write_text(evaluated(step["run"], values))
     own = {name: evaluated(value, values) for name, value in step.get("env", {}).items()}
@@ -215,7 +215,7 @@ def test_does_not_import_a_module_of_the_pull_request(run_action: RunAction, rep
 
 
 def test_installs_the_versions_locked_by_the_repository() -> None:
-    """The package itself is built by what is locked, and not by what pip would fetch for an isolated build."""
+    """The package is built with locked tools, not with those that pip would fetch for an isolated build."""
     [install] = [step for step in STEPS if step.get("name") == "Install Berth"]
     locked, package = re.findall(r" install (.*)", install["run"].replace("\\\n", ""))
     assert "--require-hashes" in locked
@@ -228,5 +228,5 @@ def test_installs_the_versions_locked_by_the_repository() -> None:
 
 
 def test_scripts_of_the_action_do_not_contain_github_expressions() -> None:
-    """An input inside a script would be part of the script: whoever chooses it would run commands."""
+    """An input inside a script would become part of the script, so that its author could run commands."""
     assert [step["name"] for step in STEPS if "${{" in step.get("run", "")] == []

@@ -23,7 +23,7 @@ Write = Callable[..., str]
 
 @pytest.fixture
 def files(tmp_path: Path) -> Write:
-    """Writes a dump of these objects or, of a mapping, a document."""
+    """Return a function that writes a dump of objects or, for a .yaml name, a single document."""
 
     def write(name: str, *content: object) -> str:
         path = tmp_path / name

@@ -20,7 +20,7 @@ def run(*arguments: str) -> Result:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    """The example with a policy that does not keep what its cases promise."""
+    """Return a copy of the example with a policy that violates its cases."""
     folder = tmp_path / "policy-ci"
     copytree(EXAMPLE, folder)
     (folder / "berth.yaml").write_bytes((EXAMPLE / "proposed.yaml").read_bytes())

@@ -34,7 +34,7 @@ def run_concurrently(*parts: Callable[[], bool | ElectionOutcome]) -> list[bool 
 
 
 def candidates(store: LeaseStore, write: str) -> list[Contender]:
-    """Candidates that wait for each other before their next write."""
+    """Return candidates that wait for each other before their next write."""
     barrier = Barrier(CANDIDATES)
     contenders = [Contender(store, f"candidate-{number}") for number in range(CANDIDATES)]
     for contender in contenders:

@@ -32,10 +32,10 @@ class Served:
     third_line: str
 
     def ctrl_c(self, by: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
-        """What Ctrl-C does, before an idle connection would end. Returns the exit code and what was printed since.
+        """Stop the server as Ctrl-C does, sooner than an idle connection ends. Return the exit code and the new output.
 
-        by: a signal that ends it as Ctrl-C does. Once it serves: a shell has its background jobs ignore Ctrl-C, and
-        `berth serve` in them before it serves.
+        by: a signal that stops it as Ctrl-C does. It is sent once the server answers: a shell lets its background jobs
+        ignore Ctrl-C, and so does `berth serve` in them until it serves.
         """
         caller = Caller(self.port)
         caller.request("GET", "/healthz")
@@ -54,7 +54,7 @@ def start(*arguments: str, variables: Mapping[str, str] | None = None) -> Served
         env=environment() | dict(variables or {}),
     )
     assert process.stdout is not None
-    # Log lines may come before it: of a cluster that is away.
+    # Log lines may come first, for example about an unreachable cluster.
     found = next(filter(None, map(ADDRESS.match, process.stdout)), None)
     if found is None:
         process.kill()
@@ -63,7 +63,7 @@ def start(*arguments: str, variables: Mapping[str, str] | None = None) -> Served
 
 
 def environment() -> dict[str, str]:
-    """A user's shell, without anything of AWS or of Berth in it."""
+    """Return the environment of a user's shell, without variables of AWS or of Berth."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_", "POWERTOOLS_"))}
     return kept | {"PYTHONUNBUFFERED": "1"}
 
@@ -83,7 +83,7 @@ def calling(served: Served) -> closing[Caller]:
 
 
 def eventually(condition: Callable[[], Any], seconds: float) -> float:
-    """Asks until it holds and returns after how many seconds it did."""
+    """Wait until the condition holds, and return how many seconds it took."""
     started = time.monotonic()
     while not condition():
         assert time.monotonic() - started < seconds

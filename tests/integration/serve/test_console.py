@@ -1,4 +1,4 @@
-"""`berth console` in a process of its own, asked as a browser asks."""
+"""`berth console` in a process of its own, called as a browser calls it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def caller(gateway_port: int) -> Iterator[Caller]:
 
 
 def padded(size: int) -> bytes:
-    """A valid request of exactly so many bytes."""
+    """Return a valid request of exactly this many bytes."""
     body = body_of(full_mode([labelled_object("n10", "10")], pod_object() | {"padding": ""}))
     return body.replace('"padding":""', f'"padding":"{"x" * (size - len(body))}"').encode()
 
@@ -94,14 +94,14 @@ def test_accepts_chunked_request(gateway_port: int) -> None:
 
 @contextmanager
 def serving(handler: Handler, route: str = "POST /x", **settings: Any) -> Iterator[Caller]:
-    """A gateway with one function."""
+    """Serve a gateway with one function."""
     listener, gateway = server.listen("127.0.0.1", 0), Gateway({route: handler}, check=AnyRequest(), **settings)
     with server.serve_in_thread(gateway, listener), closing(Caller(listener.getsockname()[1])) as caller:
         yield caller
 
 
 def test_responses_do_not_wait_for_tcp_acknowledgements(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without TCP_NODELAY each would wait 40 ms for the caller's delayed one."""
+    """Without TCP_NODELAY each response would wait 40 ms for the caller's delayed acknowledgement."""
     accepted: list[tuple[socket.socket, Any]] = []
     accept = socket.socket.accept
 
@@ -117,7 +117,7 @@ def test_responses_do_not_wait_for_tcp_acknowledgements(monkeypatch: pytest.Monk
 
 
 def test_binds_waiting_for_a_gang_do_not_block_other_verbs() -> None:
-    """So many members at once; 256 connections without gangs."""
+    """300 members wait at once; without gangs, the gateway accepts 256 connections."""
     everybody = Barrier(members := 300)
     answer = http_answer(200, b"{}")
 
@@ -138,7 +138,7 @@ def test_binds_waiting_for_a_gang_do_not_block_other_verbs() -> None:
 
 
 def test_pod_counts_for_other_verbs_while_its_bind_runs() -> None:
-    """From before the function has a thread: the scheduler's next prioritize may get one first."""
+    """It counts before the function has a thread: the scheduler's next prioritize may get a thread first."""
     begun, seen = BegunBinds(), []
     begun.asked_about(pod("train-0", uid="uid-train-0"))
 
@@ -155,7 +155,7 @@ def test_pod_counts_for_other_verbs_while_its_bind_runs() -> None:
 
 
 def echo(body: bytes, headers: Mapping[str, str]) -> Mapping[str, Any]:
-    """POST to a function that answers with the event it got; return that event."""
+    """Send a POST to a function that returns its event as the response; return that event."""
 
     def handler(event: Mapping[str, object], context: object) -> HTTPAnswer:
         return http_answer(200, orjson.dumps(event))

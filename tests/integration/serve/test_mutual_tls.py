@@ -1,4 +1,4 @@
-"""Mutual TLS on this machine, with certificates of `berth certificates`: who gets through, and who does not."""
+"""Mutual TLS on this machine, with certificates of `berth certificates`: accepted and rejected callers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.fakes.verbs import Verbs
 DAY = timedelta(days=1)
 DUMP = Path(__file__).resolve().parents[3] / "events" / "cluster.yaml"
 REQUEST = body_of(cache_mode(["n10"]))
-# A client may get to hear of it, or find the connection closed while it is still sending.
+# A client may receive the refusal, or find the connection closed while it is still sending.
 REFUSED = (ssl.SSLError, ConnectionError)
 
 
@@ -82,7 +82,7 @@ class Served:
             return ask(connection)
 
     def forget(self) -> None:
-        """Lets the allow-list in the function's memory expire."""
+        """Let the allow-list in the function's memory expire."""
         self.clock.ahead += MAX_AGE_SECONDS
 
 
@@ -118,7 +118,7 @@ def test_accepts_certificate_on_allow_list(served: Served) -> None:
 def test_rejects_handshake_without_valid_client_certificate(
     served: Served, tmp_path: Path, log_lines: LogLines, presented: str
 ) -> None:
-    """Whatever its name and its serial. The authority is trusted, and it is not for clients."""
+    """The name and the serial do not matter. The authority is trusted, but its own certificate is not for clients."""
     other = CertificateDirectory(tmp_path / "other")
     other.create("my-cluster", datetime.now(UTC), 365 * DAY)
     client = {
@@ -161,7 +161,7 @@ def test_open_connection_rejects_a_revoked_or_expired_certificate(served: Served
         assert ask(connection).status == 403
 
 
-def test_every_route_checks_the_certificate(served: Served, stack: object) -> None:
+def test_every_route_rejects_a_revoked_certificate(served: Served, stack: object) -> None:
     before = os.environ.copy()
     try:
         own = local_stack.start(

@@ -58,7 +58,7 @@ def caller(served: Served) -> Iterator[Caller]:
         yield caller
 
 
-def test_prints_profile_cluster_addresses_and_store(served: Served, dump: Path) -> None:
+def test_prints_profile_cluster_and_health_address(served: Served, dump: Path) -> None:
     assert served.profile == "label-priority"
     assert served.second_line == (
         f"cluster: {dump}, 4 nodes, read again when it changes; "
@@ -93,7 +93,7 @@ def test_sigterm_and_sighup_stop_the_server_as_ctrl_c_does(by: signal.Signals, d
 
 
 def test_server_stops_if_the_reader_of_its_output_is_gone(dump: Path) -> None:
-    """The program that has started it is gone. Calls would fail to write their log lines."""
+    """The program that started the server is gone, so calls could not write their log lines."""
     served = start("--cluster", str(dump), "--port", "0")
     assert served.process.stdout is not None
     served.process.stdout.close()
@@ -118,7 +118,7 @@ def test_server_uses_its_configuration_and_stops_despite_idle_connections(dump: 
 
 
 def test_every_verb_uses_an_edited_configuration_immediately(tmp_path: Path) -> None:
-    """bind has read the document before, and would not read the tables of a stack again for 10 s."""
+    """bind has already read the document. In a stack it would not read the tables again for 10 s."""
     apart = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
     pods = [pod_with("web-0"), *(pod_with(name, {"app": "db"}, affinity=affinity) for name in ("db-0", "db-1"))]
@@ -153,7 +153,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
         yield kubernetes
 
 
-def test_live_cluster_is_watched_bound_and_woken(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_serves_a_live_cluster_and_binds_and_wakes_its_pods(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     served = start("--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)), "--port", "0")
     caller = Caller(served.port)
     request = body_of(cache_mode(["n10", "plain"]))
@@ -208,13 +208,13 @@ def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
         assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["Error"] != ""
 
 
-# With --record and --decisions-file, in a process of its own, and `berth policy diff` of what it recorded.
+# With --record and --decisions-file, in a process of its own, and `berth policy diff` on the recording.
 
 NAMES = ["n10", "n20", "plain", "worded", "unknown"]
 
 
 def play(folder: Path, *arguments: str) -> None:
-    """A server on a copy of events/cluster.yaml, some calls, and Ctrl-C. Its metrics are in the file `metrics`."""
+    """Call a server on a copy of events/cluster.yaml, write its metrics to the file `metrics`, and press Ctrl-C."""
     dump = folder / "cluster.yaml"
     dump.write_bytes(CLUSTER.read_bytes())
     served = start("--cluster", str(dump), "--port", "0", *arguments)
@@ -241,7 +241,7 @@ def test_replay_repeats_every_decision_of_a_server(tmp_path: Path) -> None:
     command = ["policy", "diff", *[str(configuration)] * 2, "--recording", str(path)]
     done = CliRunner().invoke(main, command, prog_name="berth")
     assert done.exit_code == 0, done.output
-    # Of the others there is no filter.
+    # The other pods have no filter call, only prioritize.
     assert f"{path}: 13 pods judged on the recorded states, 20 decisions of the old policy made again, 0 differ" in (
         done.stdout
     )
@@ -261,7 +261,7 @@ def test_decisions_are_written_to_the_configured_file(tmp_path: Path) -> None:
     assert [name for at, name in enumerate(names) if bits >> at & 1][:3] == first["reasons"][0]["nodes"]
 
 
-# `berth serve` with options, files and ports that it cannot use: it says in one line what is wrong, and ends.
+# `berth serve` with options, files and ports that it cannot use: it prints the problem in one line and exits.
 
 DUMP = str(EVENTS / "cluster.yaml")
 
@@ -303,7 +303,7 @@ def _only_line(done: Result) -> str:
         ("--cluster=DUMP --decisions-file=absent/d", "--decisions-file absent/d: No such file or directory"),
     ],
 )
-def test_rejects_wrong_options_with_one_line(arguments: str, complaint: str) -> None:
+def test_invalid_options_print_one_line_of_error(arguments: str, complaint: str) -> None:
     assert complaint.replace("DUMP", DUMP) in refused(*arguments.replace("DUMP", DUMP).split(), "--port=0")
 
 

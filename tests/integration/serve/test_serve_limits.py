@@ -147,7 +147,7 @@ SLOW = {
 
 
 def drip(served: Served, sent: bytes, dripped: bytes) -> tuple[float, bytes]:
-    """Send a part and then a little every second. Seconds until the server closes the connection, and its answer."""
+    """Send a part, then a little every second. Return the seconds until the server closes, and its response."""
     started = time.monotonic()
     received = b""
     with connect(served) as connection:
@@ -168,7 +168,7 @@ def drip(served: Served, sent: bytes, dripped: bytes) -> tuple[float, bytes]:
 
 @pytest.fixture(scope="module")
 def slow_requests(served: Served) -> dict[str, tuple[float, bytes]]:
-    """All at once, because each takes long."""
+    """Send all slow requests concurrently, because each takes long."""
     with ThreadPoolExecutor(len(SLOW)) as pool:
         futures = {name: pool.submit(drip, served, sent, dripped) for name, (sent, dripped, _) in SLOW.items()}
         return {name: future.result() for name, future in futures.items()}

@@ -176,7 +176,7 @@ def write_token(path: Path, kubernetes: KubernetesOnLoopback, token: str) -> Non
 
 @contextmanager
 def edited(files: Mapping[str, str | None], running: Running) -> Iterator[None]:
-    """The files with these texts until the block ends; None: without the file."""
+    """Write these texts to the files until the block ends; None removes a file."""
     before = {running.folder / name: (running.folder / name).read_bytes() for name in files}
     for path, text in zip(before, files.values(), strict=True):
         path.unlink() if text is None else path.write_text(text)
@@ -187,7 +187,7 @@ def edited(files: Mapping[str, str | None], running: Running) -> Iterator[None]:
 
 @contextmanager
 def other_files(running: Running, **options: Any) -> Iterator[None]:
-    """The server's files are of another certificate; only its key without options."""
+    """Replace the server's key, and with options also its certificate, by those of another certificate."""
     certificate, key = self_signed(running.folder, "other", **options)
     files = {"server.key": key.read_text()} | ({"server.crt": certificate.read_text()} if options else {})
     with edited(files, running):
@@ -238,7 +238,7 @@ def full_disk(running: Running) -> Iterator[None]:
 
 Break = Callable[[Running], Any]
 
-# Rows with the same beginning of a source and of a failure as here.
+# By a row's source and the beginning of its failure: the fixture, and how the source is broken.
 BREAKS: dict[tuple[str, str], tuple[str, Break]] = {
     ("--cluster", "The file is invalid"): ("dumped", partial(edited, {"dump.yaml": "items: ["})),
     ("--config", "A changed file is invalid"): ("dumped", partial(edited, {"berth.yaml": "profile: ["})),
@@ -281,7 +281,7 @@ def test_failing_source_is_logged_and_degrades_the_health(request: pytest.Fixtur
     [row] = [row for row in rows() if of_row(row) == key]
     fixture, breaking = BREAKS[key]
     running: Running = request.getfixturevalue(fixture)
-    # A recording ends for good.
+    # A recording that has ended does not continue.
     has_ended = row.source != "--record" and any("recording has ended" in line for line in running.lines)
     lasting = {"--record"} if has_ended else set()
 

@@ -33,7 +33,7 @@ class LocalStack:
     """The local stack on a dump file that the test writes."""
 
     def __init__(self, dump: Path, store: DynamoDBStore, ledger: LedgerTable) -> None:
-        """`ledger`: that of the store; it is ready."""
+        """`ledger`: the store's ledger, which is ready."""
         self.dump, self.ledger = dump, ledger
         self.write("a", "b", "c")
         configuration, cluster = BerthConfiguration.model_validate(DOCUMENT), local_stack.dump_environment(dump)

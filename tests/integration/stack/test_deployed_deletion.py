@@ -49,7 +49,7 @@ class Deployer:
         self._credentials = {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
 
     def deploy(self, template: Path, parameters: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-        """With its own bucket: SAM's bucket requires TLS, which the emulator does not offer."""
+        """Deploy with a bucket of the test: SAM's bucket requires TLS, which the emulator does not offer."""
         given = template.with_suffix(".deployer.yaml")
         given.write_text(json.dumps(dict(parameters)))
         return subprocess.run(
@@ -96,7 +96,7 @@ def template(tmp_path_factory: pytest.TempPathFactory, emulator: Emulator) -> Pa
 
 @pytest.fixture(scope="module")
 def parameters(emulator: Emulator) -> dict[str, str]:
-    """A kubeconfig for each parameter that names one, in secrets outside the stack."""
+    """Return the parameters, with a kubeconfig in a secret outside the stack for each parameter that names one."""
     secrets = {
         name: emulator.create_secret(name, {})
         for name in read_template()["Parameters"]
@@ -173,7 +173,7 @@ def test_ledger_can_be_deleted_after_its_protection_is_turned_off(emulator: Emul
 
 
 def _remaining(emulator: Emulator) -> dict[str, list[str]]:
-    """Names of remaining resources, by kind; without those that the stack did not create."""
+    """Return the names of the remaining resources of the stack, by kind."""
     found = {
         "table": emulator.client("dynamodb").list_tables()["TableNames"],
         "function": [each["FunctionName"] for each in emulator.client("lambda").list_functions()["Functions"]],

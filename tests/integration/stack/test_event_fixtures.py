@@ -31,7 +31,7 @@ FIXTURES = read_fixtures()
 
 @pytest.fixture
 def basic(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """The variables of an authorizer with a secret in moto."""
+    """Yield the variables of an authorizer with a secret in moto."""
     session = moto_session("secretsmanager")
     monkeypatch.setattr(aws_clients, "SESSION", session._session)
     client = session.client("secretsmanager")
@@ -52,7 +52,7 @@ def test_function_returns_the_expected_response_to_each_event(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    """Each fixture has a new environment and a copy of the dump, so that it sees no bind of another."""
+    """Each fixture has a new environment and a copy of the dump, so that it does not see another fixture's bind."""
     dump = tmp_path / "cluster.yaml"
     dump.write_bytes((EVENTS / "cluster.yaml").read_bytes())
     variables = {"BERTH_CLUSTER_DUMP": str(dump), "BERTH_WATCHER_MODE": "periodic"}

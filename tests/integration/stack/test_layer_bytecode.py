@@ -1,4 +1,4 @@
-"""Byte-code of the layers: a build that cannot compile it fails, unless the user does not want it."""
+"""Byte-code of the layers: a build that cannot compile it fails, unless the user turns it off."""
 
 from __future__ import annotations
 

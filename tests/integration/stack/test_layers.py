@@ -15,7 +15,7 @@ MEGABYTE = 1_000_000
 # Lambda unpacks a function and its layers into 250 MB. Byte-code takes about as much again as the sources.
 LIMIT = 120 * MEGABYTE
 SCHEDULING_LIMIT = 25 * MEGABYTE
-"""Of the layer that every function has, with byte-code."""
+"""The limit in bytes of the layer that every function has, with byte-code."""
 
 pytestmark = pytest.mark.build
 
@@ -36,7 +36,7 @@ def _build(layer: str, logical_id: str, artifacts: Path, variables: Mapping[str,
 
 @pytest.fixture(scope="module")
 def scheduling_layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packages of the layer as it is by default, built once for the tests that only look at them."""
+    """Return the packages of the default layer, built once for the tests that only read them."""
     return _build("scheduling", "SchedulingLayer", tmp_path_factory.mktemp("scheduling"), DEFAULTS)
 
 

@@ -37,9 +37,9 @@ def endpoints() -> list[str]:
 CERTIFICATE_AUTHORITY = base64.b64encode(
     b"-----BEGIN CERTIFICATE-----\n" + b"\n".join([b"A" * 64] * 17) + b"\n-----END CERTIFICATE-----\n"
 ).decode()
-"""About 1,500 characters, as that of every EKS cluster."""
+"""About 1,500 characters, as in every EKS cluster."""
 LONGEST_CERTIFICATE_AUTHORITY = "A" * 2198
-"""The longest that fits into the environment of the functions beside the longest of everything else."""
+"""The longest value that fits into the functions' environment beside the longest other values."""
 
 
 def arns(service: str, resource: str, *, regional: bool = True) -> list[str]:

@@ -38,7 +38,7 @@ def deployed(template: dict[str, Any], **parameters: str) -> dict[str, dict[str,
 
 
 def emitted(*, detailed: bool = True) -> set[tuple[str, tuple[str, ...]]]:
-    """Each of Berth's metrics with each of its sets of dimensions."""
+    """Return each of Berth's metrics with each of its sets of dimensions."""
     groups: Iterable[Any] = [
         telemetry.CALLS_IN_DETAIL if detailed else telemetry.ALARMED_CALLS,
         metrics.FAILURES,
@@ -95,7 +95,7 @@ def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(
 
 
 def test_template_has_twelve_alarms_by_default(template: dict[str, Any]) -> None:
-    """Each has a price: docs/reference/cost.md. tests/unit/runtime/telemetry counts the metrics."""
+    """Each alarm costs money: docs/reference/cost.md. tests/unit/runtime/telemetry counts the metrics."""
     by_default, in_detail = deployed(template), deployed(template, DetailedMetrics="true")
     assert len(by_default) == 12
     basic = Deployment(template, Authentication="basic").resources(ALARM)

@@ -1,6 +1,6 @@
 """Authentication in template.yaml: resources of each mode, and rejected parameters.
 
-The emulator has no mutual TLS, no throttling and no ExcludePunctuation, so these are checked on the template only.
+The emulator does not have mutual TLS, throttling or ExcludePunctuation, so these are checked on the template only.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def test_only_the_authorizer_of_the_api_can_invoke_its_function(template: dict[s
     assert source.endswith(":${Api}/authorizers/${Authorizer}")
 
 
-def test_basic_caches_by_header_and_an_old_password_ends_within_60_seconds(basic: Deployment) -> None:
+def test_basic_caches_by_header_and_rejects_an_old_password_within_60_seconds(basic: Deployment) -> None:
     [authorizer] = basic.resources("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
     assert authorizer["AuthorizerResultTtlInSeconds"] + MAX_AGE_SECONDS <= 60

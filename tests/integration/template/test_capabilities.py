@@ -1,4 +1,4 @@
-"""What whoever deploys the template has to acknowledge."""
+"""The capabilities that a deployment of the template has to acknowledge."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Protection of data against deletion, and names that two stacks of one account do not share.
 
-The emulator supports deletion protection (test_deployed_deletion.py), but no point-in-time recovery.
+The emulator supports deletion protection (test_deployed_deletion.py), but not point-in-time recovery.
 """
 
 from __future__ import annotations

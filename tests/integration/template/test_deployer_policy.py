@@ -25,7 +25,7 @@ STACKS = (
         "VpcSecurityGroupIds": "sg-0123456789abcdef0",
     },
 )
-"""Parameters whose processed templates have all types together."""
+"""Sets of parameters whose processed templates together contain every resource type."""
 
 AN_API = "arn:aws:apigateway:REGION::/apis/a1b2c3d4e5"
 AN_ALARM = "arn:aws:cloudwatch:REGION:ACCOUNT:alarm:STACK-CacheStale"
@@ -70,7 +70,7 @@ ALLOWED = [
     ("s3:GetObject", TRUST_STORE),
     ("s3:PutObject", UPLOADED_CODE),
 ]
-"""An action on a resource of each kind, by the ARN that it has."""
+"""Actions on a resource of each kind, with its ARN."""
 
 READING = re.compile(r"\w+:(Describe|Get|List|Pass)")
 LARGEST_INLINE_POLICY_OF_A_ROLE = 10_240

@@ -120,7 +120,7 @@ def test_hook_invokes_new_versions_not_the_alias() -> None:
 
 
 def test_hook_timeout_covers_all_verb_calls() -> None:
-    """Without the result CodeDeploy would wait for an hour. boto3 repeats a broken connection."""
+    """Without the hook's result CodeDeploy would wait for an hour. boto3 retries after a broken connection."""
     functions = of_type(read_template(), "AWS::Serverless::Function")
     verbs = [each.name for each in fields(PreTrafficSettings)]
     assert len(verbs) == len(VERBS)

@@ -18,7 +18,7 @@ from .issued_values import PARAMETERS_AT_THEIR_LONGEST, STACK_NAME, domain, regi
 PARAMETERS = read_template()["Parameters"]
 LONGEST_PARAMETER = 4096
 LARGEST_ENVIRONMENT = 4096
-"""As JSON: that is what Lambda measures."""
+"""Bytes of JSON, which is what Lambda measures."""
 LARGEST_INLINE_POLICIES = 10_240
 LARGEST_MANAGED_POLICY = 6_144
 LONGEST_OUTPUT = 4096
@@ -41,7 +41,7 @@ ALWAYS = (
     "SchedulerNames",
 )
 CHOICES = ("HttpTimeoutSeconds", "Profile")
-"""Parameters in the environment, of which the longest value is taken."""
+"""Parameters in the environment, which get their longest allowed value."""
 CANARY = "Linear10PercentEvery10Minutes"
 
 

@@ -82,7 +82,7 @@ def test_vpc_parameters_reject_malformed_lists(template: dict[str, Any], paramet
 
 
 def test_vpc_change_publishes_a_new_layer_version(template: dict[str, Any]) -> None:
-    """Without a new version the alias would keep the old VPC: test_template_versions."""
+    """Without a new version the alias would keep the old VPC: test_versions.py."""
     assert _layer(transformed())[0] != _layer(transformed(**PRIVATE))[0]
 
 

@@ -1,4 +1,4 @@
-"""Outputs of template.yaml, and what else the berth command reads of a deployed stack."""
+"""Outputs of template.yaml, and other parts of a deployed stack that the berth command reads."""
 
 from __future__ import annotations
 

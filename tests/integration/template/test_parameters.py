@@ -21,7 +21,7 @@ PLUGIN_LAYER = "arn:aws:lambda:eu-central-1:123456789012:layer:plugins:3"
 PARAMETERS = read_template()["Parameters"]
 VERBS = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction")
 AUTHORIZER_SECONDS = 10
-"""As long as an HTTP API waits for an authorizer."""
+"""How many seconds an HTTP API waits for an authorizer."""
 FREE = {"DomainName"}
 """The operator defines it, without a pattern."""
 
@@ -203,7 +203,7 @@ def test_system_log_level_is_info_only_with_detailed_metrics(template: dict[str,
 
 @pytest.mark.parametrize("size", read_template()["Parameters"]["ClusterSize"]["AllowedValues"])
 def test_every_environment_variable_is_a_string(size: str) -> None:
-    """A number in a mapping stays one, and the environment of a process takes none."""
+    """A number in a mapping stays a number, and the environment of a process accepts only strings."""
     deployed = Deployment(transformed(), Authentication="basic", ClusterSize=size)
     for name, function in deployed.resources("AWS::Lambda::Function").items():
         numbers = {key for key, value in function["Environment"]["Variables"].items() if isinstance(value, int | float)}

@@ -1,6 +1,6 @@
 """Permissions of each function's role in the processed template, after SAM's transform.
 
-That they are sufficient, and that one more action or key is denied, is judged by a simulator
+A simulator checks that they are sufficient, and that other actions and keys are denied
 (test_simulated_policies.py).
 """
 
@@ -33,7 +33,7 @@ def roles(processed: dict[str, Any], **parameters: str) -> dict[str, dict[str, A
 
 
 def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
-    """The Allow statements. The only Deny is about network interfaces: test_template_network.py."""
+    """Return the Allow statements. The only Deny is about network interfaces: test_network.py."""
     every = [statement for policy in role["Policies"] for statement in policy["PolicyDocument"]["Statement"]]
     return [statement for statement in every if statement["Effect"] != "Deny"]
 
@@ -68,7 +68,7 @@ def test_pre_traffic_role_may_only_invoke_versions_and_report(processed: dict[st
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent10Minutes"])
 def test_policies_use_the_stack_name_only_for_explicitly_named_resources(preference: str) -> None:
-    """CloudFormation shortens other names: a stack's has up to 128 characters, and CodeDeploy takes 100."""
+    """CloudFormation shortens other names: a stack's name may have 128 characters, and CodeDeploy allows only 100."""
     processed = transformed(DeploymentPreference=preference)
     given = str([resource.get("Properties", {}).get("Name") for resource in processed["Resources"].values()])
     for role in roles(processed, DeploymentPreference=preference, Authentication="mtls").values():
@@ -79,7 +79,7 @@ def test_policies_use_the_stack_name_only_for_explicitly_named_resources(prefere
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent10Minutes"])
 def test_policies_refer_only_to_resources_in_the_template(preference: str) -> None:
-    """CloudFormation refuses another one, also in a resource whose condition is false."""
+    """CloudFormation rejects any other reference, even in a resource whose condition is false."""
     processed = transformed(DeploymentPreference=preference)
     policies = [each for each in processed["Resources"].values() if each["Type"] == "AWS::IAM::Role"]
     named = set(re.findall(r"\$\{(\w+)[.}]", str(policies)))
@@ -91,7 +91,7 @@ WRITES = {f"dynamodb:{action}" for action in ("PutItem", "UpdateItem", "DeleteIt
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_roles_never_write_the_allow_list_and_only_some_may_read_it(function: str) -> None:
+def test_no_role_writes_the_allow_list_and_all_but_the_authorizer_read_it(function: str) -> None:
     """Whoever can publish nodes and pods must not be able to admit a caller."""
     of_allow_list = [each for each in GRANTS[function] if ALLOW_LIST in each.keys or not each.keys]
     writes = [each for each in of_allow_list if each.resource == str(CACHE) and each.actions & WRITES]
@@ -101,7 +101,7 @@ def test_roles_never_write_the_allow_list_and_only_some_may_read_it(function: st
 
 
 def test_eks_cluster_does_not_need_a_kubeconfig_secret(processed: dict[str, Any]) -> None:
-    """The cluster knows the roles by access entries: sts:GetCallerIdentity needs no permission."""
+    """The cluster knows the roles by access entries: sts:GetCallerIdentity does not need a permission."""
     for function, role in roles(processed, **EKS).items():
         actions = {action for statement in statements(role) for action in as_list(statement["Action"])}
         assert "sts:GetCallerIdentity" not in actions

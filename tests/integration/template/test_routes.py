@@ -26,7 +26,7 @@ ROUTES = {
 
 
 def combinations() -> list[dict[str, str]]:
-    """Each mode with each subset of the parameters about the domain."""
+    """Return each mode with each subset of the parameters about the domain."""
     return [
         {"Authentication": mode} | {name: DOMAIN[name] for name, given in zip(DOMAIN, chosen, strict=True) if given}
         for mode in ("basic", "mtls")
@@ -47,14 +47,14 @@ def deployment(request: pytest.FixtureRequest) -> Deployment:
 
 
 def resource_in(substitution: dict[str, str]) -> str:
-    """The resource that `{"Fn::Sub": "integrations/${FilterIntegration}"}` refers to."""
+    """Return the resource that `{"Fn::Sub": "integrations/${FilterIntegration}"}` refers to."""
     found = re.search(r"\$\{(?!AWS::)(\w+)", substitution["Fn::Sub"])
     assert found is not None
     return found[1]
 
 
 def functions_of_routes(deployment: Deployment) -> dict[str, str]:
-    """The logical id of the function by route key."""
+    """Return the function's logical id by route key."""
     integrations = deployment.resources("AWS::ApiGatewayV2::Integration")
     return {
         route["RouteKey"]: resource_in(integrations[resource_in(route["Target"])]["IntegrationUri"])
@@ -63,7 +63,7 @@ def functions_of_routes(deployment: Deployment) -> dict[str, str]:
 
 
 def variables_of(deployment: Deployment, function: str) -> dict[str, str]:
-    """The function's environment; a reference to a resource becomes its logical id."""
+    """Return the function's environment; a reference to a resource becomes its logical id."""
     found = deployment.resources("AWS::Lambda::Function")[function]["Environment"]["Variables"]
     return {
         name: str(next(iter(value.values()))) if isinstance(value, dict) else str(value)
@@ -134,7 +134,7 @@ def test_authorizer_function_exists_only_if_routes_use_it(deployment: Deployment
 
 
 def test_route_changes_only_after_the_version_that_checks_callers_is_live() -> None:
-    """Or a stack that changes to mutual TLS would have routes with neither check, for as long as a canary takes."""
+    """Otherwise a stack that changes to mutual TLS would have routes without a check for the duration of a canary."""
     processed = transformed(**ACCEPTED[-1])
     functions = functions_of_routes(Deployment(processed, **ACCEPTED[-1]))
     for route in [each for each in processed["Resources"].values() if each["Type"] == "AWS::ApiGatewayV2::Route"]:

@@ -1,7 +1,7 @@
-"""Gangs, announcements and records of decisions, judged as test_simulated_policies.py judges a counted pod.
+"""Requests for gangs, announcements and records of decisions, simulated as in test_simulated_policies.py.
 
-The requests are those of the protocols' own classes, on moto. IAM judges each action of a transaction. How AWS fills in
-`dynamodb:LeadingKeys` there is not documented, so both ways have to be allowed.
+The requests are those of the protocols' own classes, on moto. IAM evaluates each action of a transaction. How AWS fills
+in `dynamodb:LeadingKeys` there is not documented, so both ways have to be allowed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ JUDGED = (GANG, ANNOUNCED, DECISION)
 
 @pytest.fixture
 def recorded() -> Iterator[RecordedRequests]:
-    """The requests of the code, without those of this test."""
+    """Yield the requests of the code, without those of this test."""
     with as_function(""):
         yield RecordedRequests(TABLES)
 
@@ -76,7 +76,7 @@ class Gangs:
     ledger: LedgerTable
 
     def open(self, name: str, amount: int = 1) -> GangItem:
-        """As bind does it: both members wait."""
+        """Open a gang as bind does: both members wait."""
         key, before = GangKey("ml", name), self.table.domain()
         domain = before.opened_by(replace(claim(), key=key, until=AT + 60), AT)
         assert domain is not None
@@ -91,7 +91,7 @@ class Gangs:
         return found
 
     def abandon(self, item: GangItem) -> None:
-        """Its coordinator dies after the first share is held."""
+        """Let the coordinator die after the first share is reserved."""
         preparing = item.changed(GangState.PREPARING, AT, coordinator="dead")
         domain = self.table.domain()
         assert self.table.transact(Transaction(item, preparing, domain, {})) is None
@@ -105,7 +105,7 @@ class Gangs:
 
 
 def bind(gangs: Gangs, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gang in one transaction, one in two phases, one that does not fit, a pod with two owners, an announced pod."""
+    """Bind a gang in one transaction, a gang in two phases, a gang too large, a pod with two owners, announced pods."""
     first = gangs.open("one-transaction")
     member = next(iter(first.intents.values()))
     assert gangs.table.withdraw(first.key, first.round, member.pod.uid, member.attempt)
@@ -129,7 +129,7 @@ def bind(gangs: Gangs, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def watch(gangs: Gangs) -> None:
-    """Rounds that nobody finishes, and gangs of which no member lives."""
+    """End rounds that no coordinator finishes, and gangs without a living member."""
     clock = HandDrivenClock(AT + KEPT_SECONDS)
     watching = GangWatch(gangs.table, PodsInMemory(), lambda key: (), clock, lambda event: None, lambda: None)
     watching.work()
@@ -164,15 +164,15 @@ def test_roles_allow_requests_for_gangs_announcements_and_records(
     roles = Deployment(transformed(), Authentication="basic").resources("AWS::IAM::Role")
     policies: dict[str, list[Any]] = {name: documents(roles[f"{name}Role"]) for name in GRANTS}
     assert refused(requests, policies) == []
-    # The keys of a transaction are judged together: so gang and nodes have one statement, with what a batch of nodes
-    # needs.
+    # IAM evaluates the keys of a transaction together, so gang and nodes have one statement, which includes the action
+    # for a batch of nodes.
     assert granted() - used(requests) == {
         (function, "dynamodb:BatchGetItem", GANG) for function in ("BindFunction", "WatcherFunction")
     }
 
 
 def granted() -> set[tuple[str, str, str]]:
-    """Role, action and key of what this test is about."""
+    """Return role, action and key of each grant that this test covers."""
     return {
         (function, action, key)
         for function, grants in GRANTS.items()

@@ -1,4 +1,4 @@
-"""Each function's role, judged by an independent simulator: it allows what the code really asks, and nothing else.
+"""Each function's role, evaluated by an independent simulator: it allows the code's requests and nothing else.
 
 The requests to DynamoDB are recorded while a counted pod is bound, confirmed and released by the template's own code.
 """
@@ -77,12 +77,12 @@ KEYS = {
     ),
     "LedgerTable": (ANNOUNCED, GANG, OPEN, MARKER, CONFIGURATION, "node#absent", "other"),
 }
-"""A partition of each kind, by table."""
+"""A partition key of each kind, by table."""
 
 
 @pytest.fixture
 def recorded() -> Iterator[RecordedRequests]:
-    """The requests of the stack's clients, without those of this test."""
+    """Yield the requests of the stack's clients, without those of this test."""
     with as_function(""):
         yield RecordedRequests(TABLES)
 
@@ -136,7 +136,7 @@ RIGHT = re.compile(r"^\| (`(?:cloudformation|dynamodb):[^|]*) \| ([^|]*) \|$", r
 
 
 def documented_rights() -> list[Any]:
-    """The table of docs/how-to/explain.md as a policy."""
+    """Return the table of docs/how-to/explain.md as a policy."""
     (describe, _), (read, keys) = RIGHT.findall((PROJECT / "docs" / "how-to" / "explain.md").read_text())
     names = {"Action": re.findall(r"`([^`]*)`", read), "Resource": table("CacheTable")}
     condition = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": re.findall(r"`([^`]*)`", keys)}}
@@ -154,7 +154,7 @@ def test_documented_rights_allow_all_requests_of_explain(
         explained_stack.read_stack(STACK, None, ("ml", "c"))
     requests = [each for each in recorded.sorted() if each.role == "user"]
     assert {str(each.leading_key).partition("#")[0] for each in requests} >= {"head", "decision"}
-    # What it reads of a stack that has published more, and has an applied configuration.
+    # Further reads of a stack that has published more and has an applied configuration.
     requests += [Request("user", "dynamodb:Query", table("CacheTable"), "log#of-another#pods")]
     requests += [Request("user", "dynamodb:GetItem", table("CacheTable"), "snapshot#of-another#0")]
     requests += [Request("user", "dynamodb:GetItem", table("CacheTable"), CONFIGURATION)]
@@ -191,7 +191,7 @@ FORBIDDEN = [
     ),
     ("lambda:InvokeFunction", arn("lambda", "function:two-FilterFunction:live"), None),
 ]
-"""Action, resource and leading key of what no role may do."""
+"""Requests that every role denies: action, resource and leading key."""
 
 
 @pytest.mark.parametrize("function", GRANTS)
@@ -259,12 +259,12 @@ SERVICE_CALLS = {
         ("cloudwatch:DescribeAlarms", "*"),
     ],
 }
-"""By role, what EventBridge Scheduler and CodeDeploy ask as AWS documents it: they are no functions of ours."""
+"""Requests of EventBridge Scheduler and CodeDeploy by role, as AWS documents them."""
 
 
 @pytest.fixture(scope="module")
 def service_policies() -> dict[str, list[Any]]:
-    """The documents of each role that a service of AWS assumes."""
+    """Return the policy documents of each role that an AWS service assumes."""
     template = Deployment(transformed(), Authentication="basic", DeploymentPreference="Canary10Percent10Minutes")
     roles = template.resources("AWS::IAM::Role")
     functions = {f"{name}Role" for name in template.resources("AWS::Lambda::Function")}

@@ -1,7 +1,7 @@
-"""Each function with the environment of the template: its role allows its calls of other services than DynamoDB, and
-allows no call that no function makes.
+"""Each function with the environment of the template: its role allows its calls of services other than DynamoDB, and
+does not allow calls that the function does not make.
 
-The account answers every request with fixed bytes. A call of any service that has no permission fails here.
+The account answers every request with fixed bytes. A call without a permission fails the test.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Stack:
         return load_handler(folders_of_functions()[name])
 
     def granted(self) -> set[tuple[str, str]]:
-        """Role and action. Tables have tests of their own (test_simulated_policies.py)."""
+        """Return role and action of each grant except those on tables (test_simulated_policies.py)."""
         return {
             (name, action)
             for name, found in self.policies.items()
@@ -121,7 +121,7 @@ def environment() -> Iterator[None]:
 
 
 def _call(stack: Stack, name: str) -> None:
-    """So that it makes every call of another service that it can make."""
+    """Call the function so that it makes every call of another service that it can make."""
     handler = stack.load(name)
     now = time.time()
     match name:
@@ -150,7 +150,7 @@ def test_role_allows_exactly_the_services_its_function_calls(recorded: RecordedR
 
 
 def test_policy_of_berth_watch_allows_all_its_service_calls(recorded: RecordedRequests) -> None:
-    """Those that the function does not make: the function is told its tables, and writes its metrics into its log."""
+    """The function does not make these calls: variables name its tables, and it writes its metrics to its log."""
     template = Deployment(transformed(), Authentication="basic", WatcherMode="external")
     [policy] = template.resources("AWS::IAM::ManagedPolicy").values()
     unanswered: list[str] = []
@@ -167,7 +167,7 @@ def test_policy_of_berth_watch_allows_all_its_service_calls(recorded: RecordedRe
     assert len(unanswered) == 1
     with pytest.raises(StackUnavailable):
         describe(STACK, REGION)
-    # The process is no function: its requests are recorded as the watcher's.
+    # The process is not a function: its requests are recorded as the watcher's.
     requests = [replace(each, role="WatcherPolicy") for each in recorded.sorted()]
     assert refused(requests, {"WatcherPolicy": [resolved(policy["PolicyDocument"])]}) == []
     assert {each.action for each in requests} == {"cloudformation:DescribeStacks", "cloudwatch:PutMetricData"}

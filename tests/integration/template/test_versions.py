@@ -1,6 +1,6 @@
 """A changed parameter reaches the alias: it publishes a layer, so the functions change, so they get new versions.
 
-On AWS a version that is to be published of an unchanged function fails the deployment, so the function itself has to
+On AWS, publishing a version of an unchanged function fails the deployment, so the function itself has to
 change, too. SAM puts a hash of a layer's description, parameters replaced, into the layer's logical id.
 """
 
@@ -19,7 +19,7 @@ TEMPLATE = read_template()
 FUNCTIONS = of_type(TEMPLATE, "AWS::Serverless::Function")
 LAYERS = of_type(TEMPLATE, "AWS::Serverless::LayerVersion")
 PLUGIN_LAYER = {"Fn::If": ["HasPluginLayer", {"Ref": "PluginLayerArn"}, {"Ref": "AWS::NoValue"}]}
-"""Not the template's: its ARN contains its version."""
+"""A layer outside the template: its ARN contains its version."""
 
 NOT_OF_A_VERSION = {
     "AutoPublishAliasAllProperties",
@@ -33,11 +33,11 @@ NOT_OF_A_VERSION = {
     "ReservedConcurrentExecutions",  # belongs to the function
     "VersionDescription",
 }
-"""Properties that are no part of a version, or whose changes SAM sees."""
+"""Properties that are not part of a version, or whose changes SAM sees."""
 
 
 def parameters_in(value: object) -> set[str]:
-    """The parameters that a value depends on, through conditions and substitutions, too."""
+    """Return the parameters that a value depends on, also through conditions and substitutions."""
     if isinstance(value, list):
         return set().union(*map(parameters_in, value))
     if not isinstance(value, dict):
@@ -112,7 +112,7 @@ def layer_ids(processed: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["AWS::Lambda::Function", "AWS::Lambda::Version"])
-def test_functions_and_versions_refer_to_the_layer_whose_logical_id_has_the_hash_of_its_properties(kind: str) -> None:
+def test_functions_and_versions_refer_to_the_hashed_logical_id_of_the_layer(kind: str) -> None:
     processed = transformed()
     scheduling = layer_ids(processed)["SchedulingLayer"]
     for properties in Deployment(processed, Authentication="basic").resources(kind).values():
@@ -128,7 +128,7 @@ def test_layer_description_is_the_first_member_of_its_select_list(layer: str) ->
 
 
 def test_old_function_versions_are_deleted() -> None:
-    """With SnapStart the image of each version costs money until then."""
+    """With SnapStart the image of each version costs money until the version is deleted."""
     versions = [each for each in transformed()["Resources"].values() if each["Type"] == "AWS::Lambda::Version"]
     assert versions
     assert {each["DeletionPolicy"] for each in versions} == {"Delete"}

@@ -45,7 +45,7 @@ def test_snapstart_can_be_enabled_for_verbs_and_authorizer() -> None:
 
 
 def test_asynchronous_events_expire_soon_and_are_not_retried() -> None:
-    """Schedule and warm-up events follow every minute. A bind must never be repeated by Lambda."""
+    """Schedule and warm-up events follow every minute. Lambda must never retry a bind."""
     parameters = {"DeploymentPreference": "Canary10Percent10Minutes"}
     configured = resources("EventInvokeConfig", **parameters)
     assert {config["FunctionName"]["Ref"]: config["Qualifier"] for config in configured.values()} == dict.fromkeys(

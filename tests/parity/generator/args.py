@@ -79,7 +79,7 @@ SCORE_ARGS: tuple[Args, ...] = (
 
 
 def args(draw: Draw) -> Args:
-    """Some plugin's arguments; sometimes of two."""
+    """Draw the arguments of one plugin, sometimes of two."""
     chosen = dict(draw.one_of(FILTER_ARGS + SCORE_ARGS))
     if draw.chance(0.3):
         chosen = {**draw.one_of(SCORE_ARGS), **chosen}
@@ -87,5 +87,5 @@ def args(draw: Draw) -> Args:
 
 
 def wants_workloads(chosen: Args) -> bool:
-    """Whether default constraints apply: they select pods as the services and workloads of the pod do."""
+    """Return whether default constraints apply: they select pods as the services and workloads of the pod do."""
     return chosen.get("PodTopologySpread", {}) != {}

@@ -23,7 +23,7 @@ MOST_PODS_ON_A_NODE = 10
 
 
 def cases(seed: int, family: Family, count: int, first: int = 0) -> Iterator[Case]:
-    """Yield the cases of a family; one number is always the same case, for any count."""
+    """Yield the cases of a family; a number always gives the same case, for any count."""
     return (case(seed, family, number) for number in range(first, first + count))
 
 
@@ -70,7 +70,7 @@ def _pods(draw: Draw, setting: Setting, pod: Case, cluster_nodes: list[Case]) ->
 
 
 def _namespaces(draw: Draw) -> list[Case]:
-    """All namespaces; rarely one is not known (yet)."""
+    """Return all namespaces; rarely one is missing, as if it were not known yet."""
     return [
         {
             "apiVersion": "v1",

@@ -25,7 +25,7 @@ def add_containers(draw: Draw, features: frozenset[Feature], spec: dict[str, Any
         count = draw.between(1, 3)
         init_demands = [container_demand(draw, features, sidecar=draw.chance(0.5)) for _ in range(count)]
 
-    ports: list[Port] = []  # of the whole pod: no container may claim another's
+    ports: list[Port] = []  # of the whole pod: two containers may not have the same port
     if Feature.PORTS in features and draw.chance(0.6):
         ports = draw.shuffled([(number, protocol) for number in (80, 8080) for protocol in PROTOCOLS])
         if draw.chance(0.15):
@@ -45,7 +45,7 @@ def _add_pod_resources(
     demands: list[ContainerDemand],
     init_demands: list[ContainerDemand],
 ) -> None:
-    """Overhead and pod-level resources; without either, a single container may have unrounded requests."""
+    """Add overhead and pod-level resources; without either, a single container may have unrounded requests."""
     if Feature.OVERHEAD in features and draw.chance(0.4):
         spec["overhead"] = quantities(draw, {"cpu": draw.one_of((10, 250)), "memory": draw.one_of((1, 120)) * MI})
     if Feature.POD_LEVEL_RESOURCES in features and draw.chance(0.5):
@@ -79,10 +79,10 @@ def _port(draw: Draw, number_and_protocol: Port, *, on_host: bool) -> dict[str, 
 
 
 def _pod_level_resources(draw: Draw, needed: Amounts) -> dict[str, Any]:
-    """Requests of the pod as a whole, for one resource or both; at least what its containers need.
+    """Draw requests of the pod as a whole, for one resource or both; at least what its containers need.
 
-    In few digits: kube-scheduler adds the overhead to the spec's own number, and where that is a big decimal it stays
-    added, once more with every look at the pod. What an API server has stored has few digits.
+    They have few digits, as an API server stores them. kube-scheduler adds the overhead to the spec's own number; if
+    that is a big decimal, the sum stays in the spec and grows with each evaluation of the pod.
     """
     extra = {"cpu": draw.one_of((0, 100, 1000)), "memory": draw.one_of((0, MI, 512 * MI))}
     names = draw.some_of(("cpu", "memory"), 1, 2)

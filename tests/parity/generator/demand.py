@@ -16,7 +16,7 @@ STORAGE = (0, 1 * GI, 3 * GI, 5_000_000_000)
 
 @dataclass(frozen=True)
 class ContainerDemand:
-    """The amounts that one container requests. Limits equal them where Kubernetes says so."""
+    """The amounts that one container requests. The resources in `limited` have equal limits."""
 
     requests: dict[str, int]
     sidecar: bool = False
@@ -24,7 +24,7 @@ class ContainerDemand:
 
 
 def container_demand(draw: Draw, features: frozenset[Feature], *, sidecar: bool = False) -> ContainerDemand:
-    """The requests of one container; a missing resource differs from zero."""
+    """Draw the requests of one container; a missing resource differs from zero."""
     requests = {}
     if draw.chance(0.8):
         requests["cpu"] = draw.one_of(CPU)
@@ -53,12 +53,12 @@ def resources(draw: Draw, demand: ContainerDemand) -> dict[str, dict[str, str]]:
 
 
 def imprecise(draw: Draw) -> dict[str, str]:
-    """A ResourceList that has to be rounded: only for a pod's single container, see BELOW_MILLI."""
+    """Draw a ResourceList that has to be rounded: only for a pod's single container, see BELOW_MILLI."""
     return {"cpu": draw.one_of(BELOW_MILLI), "memory": draw.one_of(("1m", "1500m", "0.5", "100u", "1073741823500m"))}
 
 
 def total(containers: Iterable[ContainerDemand], init_containers: Iterable[ContainerDemand]) -> dict[str, int]:
-    """What a pod of these containers needs: more than either the containers together or any init container."""
+    """Return what a pod of these containers needs: per resource, the larger of their sum and the init peak."""
     sums: dict[str, int] = {}
     for demand in containers:
         _add(sums, demand.requests)

@@ -105,6 +105,6 @@ _LIKELY: dict[Family, dict[Feature, float]] = {
 
 
 def features_of(draw: Draw, family: Family) -> frozenset[Feature]:
-    """The features of one case: half of them, unless the family says how likely."""
+    """Draw the features of one case, each with probability 0.5 unless the family sets another one."""
     likely = _LIKELY[family]
     return frozenset(feature for feature in Feature if draw.chance(likely.get(feature, 0.5)))

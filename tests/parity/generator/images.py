@@ -31,5 +31,5 @@ def node_images(draw: Draw, sizes: dict[str, int]) -> list[dict[str, Any]]:
 
 
 def image_sizes(draw: Draw) -> dict[str, int]:
-    """An image is as large on one node as on the other."""
+    """Draw the size of each image, which is the same on every node."""
     return {image: draw.one_of(SIZES) for image in ON_NODES}

@@ -1,4 +1,4 @@
-"""Labels and selectors over a vocabulary so small that they often meet."""
+"""Labels and selectors over a vocabulary so small that they often match."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NAMESPACES = tuple(NAMESPACE_SHARES)
 
 
 def labels(draw: Draw, vocabulary: Mapping[str, tuple[str, ...]], density: float = 0.7) -> dict[str, str]:
-    """Some keys of the vocabulary, each with one of its values."""
+    """Draw some keys of the vocabulary, each with one of its values."""
     return {key: draw.one_of(values) for key, values in vocabulary.items() if draw.chance(density)}
 
 
 def label_selector(draw: Draw, vocabulary: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """A metav1.LabelSelector: often one label, sometimes expressions, rarely empty, which selects everything."""
+    """Draw a metav1.LabelSelector: often one label, sometimes expressions, rarely empty, which selects everything."""
     if draw.chance(0.07):
         return {}
     selector: dict[str, Any] = {}
@@ -57,7 +57,7 @@ def _expression(draw: Draw, vocabulary: Mapping[str, tuple[str, ...]]) -> dict[s
 def merge_label_keys(
     selector: dict[str, Any] | None, pod_labels: Mapping[str, str], match: list[str], mismatch: list[str]
 ) -> None:
-    """Add what an API server makes of matchLabelKeys and mismatchLabelKeys when it stores a pod."""
+    """Add the expressions that an API server derives from matchLabelKeys and mismatchLabelKeys when it stores a pod."""
     if selector is None:
         return
     for keys, operator in ((match, "In"), (mismatch, "NotIn")):

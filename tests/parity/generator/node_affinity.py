@@ -20,13 +20,13 @@ UNPARSABLE_BOUNDS = ("-5", "1e3", "5.5", "x", "9223372036854775808", "")
 
 
 def node_selector(draw: Draw) -> dict[str, str]:
-    """spec.nodeSelector; rarely empty."""
+    """Draw a spec.nodeSelector; rarely empty."""
     keys = draw.some_of([ZONE, "disk", RACK, HOSTNAME], draw.weighted({0: 1, 1: 20}), 1)
     return {key: draw.one_of(VALUES.get(key, ("n0", "n1"))) for key in keys}
 
 
 def required(draw: Draw, node_names: list[str]) -> dict[str, Any]:
-    """A NodeSelector of one to three terms."""
+    """Draw a NodeSelector of one to three terms."""
     names_only = draw.chance(0.12)  # else a PreFilterResult is rare: every term must name nodes
     count = draw.weighted({1: 5, 2: 4, 3: 1})
     return {"nodeSelectorTerms": [_term(draw, node_names, names_only=names_only) for _ in range(count)]}

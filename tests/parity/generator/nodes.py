@@ -16,7 +16,7 @@ GENERATIONS = ("3", "7", "10", "007", "0", "9223372036854775807", "9223372036854
 
 
 def nodes(draw: Draw, features: frozenset[Feature], count: int) -> list[dict[str, Any]]:
-    """Nodes n0, n1, … in a few zones and racks."""
+    """Draw nodes n0, n1, … in a few zones and racks."""
     sizes = image_sizes(draw)
     alike = draw.chance(0.3)
     capacity = _allocatable(draw, features)
@@ -39,7 +39,7 @@ def _node(
     if node_taints:
         spec["taints"] = node_taints
     status: dict[str, Any] = {"conditions": [{"type": "Ready", "status": "True"}]}
-    if not draw.chance(0.02):  # a kubelet that has not reported yet
+    if not draw.chance(0.02):  # else the kubelet has not reported yet
         status["capacity"] = status["allocatable"] = allocatable
     if Feature.IMAGES in features:
         status["images"] = node_images(draw, sizes)
@@ -84,7 +84,7 @@ def _plenty(draw: Draw) -> dict[str, int]:
 
 
 def _little(draw: Draw) -> dict[str, int]:
-    """Resources for a few pods; some may be missing."""
+    """Draw resources for a few pods; some may be missing."""
     amounts = {
         "cpu": draw.one_of((2000, 2500, 3000, 4500)),
         "memory": draw.one_of((2, 3, 4, 6)) * GI,
@@ -100,7 +100,7 @@ def _little(draw: Draw) -> dict[str, int]:
 
 
 def _exaggerate(draw: Draw, resources: dict[str, str]) -> None:
-    """More than int64 holds, or less than is counted. Only where scores do not matter: they overflow."""
+    """Set amounts above int64 or below one thousandth. Only for cases without scores, which would overflow."""
     if draw.chance(0.15):
         resources["memory"] = draw.one_of(HUGE)
     if draw.chance(0.1):

@@ -22,7 +22,7 @@ from tests.parity.generator.labels import (
 
 
 def constraints(draw: Draw, pod_labels: Mapping[str, str], *, hard: bool, soft: bool) -> list[dict[str, Any]]:
-    """One to three constraints, unique by topology key and whenUnsatisfiable."""
+    """Draw one to three constraints, unique by topology key and whenUnsatisfiable."""
     actions = (*(("DoNotSchedule",) if hard else ()), *(("ScheduleAnyway",) if soft else ()))
     pairs = [(key, action) for key in TOPOLOGY_KEYS for action in actions]
     return [_constraint(draw, pod_labels, key, action) for key, action in draw.some_of(pairs, 1, 3)]
@@ -65,12 +65,12 @@ def _add_match_label_keys(
 
 
 def required_terms(draw: Draw, pod_labels: Mapping[str, str], most: int = 2) -> list[dict[str, Any]]:
-    """PodAffinityTerms; often one that the pod itself matches."""
+    """Draw PodAffinityTerms; the pod itself often matches one."""
     return [_term(draw, pod_labels) for _ in range(draw.weighted({1: 3, most: 1}))]
 
 
 def preferred_terms(draw: Draw, pod_labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """WeightedPodAffinityTerms."""
+    """Draw one to three WeightedPodAffinityTerms."""
     weights = (1, 3, 10, 50, 100)
     return [
         {"weight": draw.one_of(weights), "podAffinityTerm": _term(draw, pod_labels)} for _ in range(draw.between(1, 3))
@@ -96,7 +96,7 @@ def _term(draw: Draw, pod_labels: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _add_label_keys(draw: Draw, term: dict[str, Any], pod_labels: Mapping[str, str]) -> None:
-    """matchLabelKeys and mismatchLabelKeys, as they are stored: merged into the selector."""
+    """Add matchLabelKeys and mismatchLabelKeys as they are stored: merged into the selector."""
     selector = term.get("labelSelector")
     if selector is None:
         return

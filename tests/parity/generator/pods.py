@@ -70,7 +70,7 @@ def placed(draw: Draw, setting: Setting, name: str, node_name: str) -> Pod:
 
 
 def nominated(draw: Draw, setting: Setting, name: str) -> Pod:
-    """A pod that waits for its victims to go, or one that looks like it and does not count."""
+    """Draw a pod that waits for its victims to end, or a similar pod that does not count as nominated."""
     pod = _pod(draw, setting, name, modest=True)
     spec, status = pod["spec"], pod["status"]
     status["nominatedNodeName"] = draw.one_of(setting.node_names)

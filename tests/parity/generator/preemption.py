@@ -34,7 +34,7 @@ def prepare_preemption(draw: Draw, nodes: list[Object], pod: Object, pods: list[
 
 
 def _require_other_nodes(draw: Draw, pod: Object, names: list[str]) -> None:
-    """By name, which leaves all others out but the nominated one."""
+    """Require a node by name, which excludes all other nodes except the nominated node."""
     field = {"key": "metadata.name", "operator": "In", "values": [draw.one_of(names)]}
     required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     pod["spec"].setdefault("affinity", {})["nodeAffinity"] = {
@@ -43,7 +43,7 @@ def _require_other_nodes(draw: Draw, pod: Object, names: list[str]) -> None:
 
 
 def rely_on_a_nominated_pod(draw: Draw, pod: Object, nominated: list[Object]) -> None:
-    """Let the pod have to be near one that is not there yet, and that may never come."""
+    """Let the pod require the topology domain of a pod that is not on its node yet and may never be."""
     other = draw.one_of(nominated)
     other["metadata"] |= {"labels": {"app": "friend"}, "namespace": pod["metadata"]["namespace"]}
     _set_class(other, "urgent")
@@ -53,7 +53,7 @@ def rely_on_a_nominated_pod(draw: Draw, pod: Object, nominated: list[Object]) ->
 
 
 def _share_a_port(draw: Draw, pod: Object, name: str, pods: list[Object]) -> None:
-    """Let several pods of a node hold a host port that the pod wants: bound by name, no scheduler was asked."""
+    """Let several pods of a node use a host port that the pod wants, as if bound by name without a scheduler."""
     wanted = [port for port in pod["spec"]["containers"][0].get("ports", ()) if port.get("hostPort")]
     there = [other for other in pods if other["spec"]["nodeName"] == name]
     if wanted and len(there) > 1:
@@ -66,7 +66,7 @@ def _share_a_port(draw: Draw, pod: Object, name: str, pods: list[Object]) -> Non
 
 
 def _make_alike(draw: Draw, original: Object, twin: Object, pods: list[Object]) -> None:
-    """The same room and the same pods; mostly with a difference or two, so that a later criterion decides."""
+    """Give both nodes the same room and pods, mostly with a few differences, so that a later criterion decides."""
     twin["status"] = copy.deepcopy(original["status"])
     name = twin["metadata"]["name"]
     copies = [copy.deepcopy(pod) for pod in pods if pod["spec"]["nodeName"] == original["metadata"]["name"]]
@@ -94,7 +94,7 @@ def _vary(draw: Draw, pod: Object, copies: list[Object]) -> None:
 
 
 def _make_victim(draw: Draw, victim: Object, pod: Object) -> None:
-    """Of the pod, or of another component; the condition is there a moment before the deletion."""
+    """Make it a victim of the pod or of another component; the condition may precede the deletion."""
     if "deletionTimestamp" not in victim["metadata"]:
         terminate(draw, victim["metadata"], victim["status"], by_scheduler=0.9)
     match draw.weighted({"": 8, "not deleted": 1, "not lower": 1}):

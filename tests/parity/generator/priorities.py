@@ -10,11 +10,11 @@ from tests.parity.generator.labels import NAMESPACE_SHARES, POD_LABELS, label_se
 CLASSES = {"low": -10, "usual": 0, "high": 100, "urgent": 1000}
 
 ALL_CLASSES = {"lowest": -(2**31), **CLASSES}
-"""The lowest priority there can be adds nothing to a sum of priorities in kube-scheduler's reckoning."""
+"""kube-scheduler adds an offset to each priority before it sums them, so the lowest possible priority adds 0."""
 
 
 def priority_classes() -> list[dict[str, Any]]:
-    """The classes that pods refer to; their pods hold the value."""
+    """Return the classes that pods refer to; the pods contain the value."""
     return [
         {
             "apiVersion": "scheduling.k8s.io/v1",
@@ -39,7 +39,7 @@ def set_priority(draw: Draw, spec: dict[str, Any], names: tuple[str, ...]) -> No
 
 
 def disruption_budgets(draw: Draw, pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Budgets that are often used up, mostly of pods that exist."""
+    """Draw budgets that are often used up and mostly select existing pods."""
     return [_budget(draw, f"pdb{index}", pods) for index in range(draw.between(1, 4))]
 
 
@@ -50,7 +50,7 @@ def _budget(draw: Draw, name: str, pods: list[dict[str, Any]]) -> dict[str, Any]
     if pod_labels and draw.chance(0.6):
         key = draw.one_of(list(pod_labels))
         spec["selector"] = {"matchLabels": {key: pod_labels[key]}}
-    elif not draw.chance(0.1):  # else none, which selects nothing
+    elif not draw.chance(0.1):  # else no selector, which selects nothing
         spec["selector"] = label_selector(draw, POD_LABELS)
     status: dict[str, Any] = {
         "disruptionsAllowed": draw.weighted({0: 4, 1: 4, 2: 1}),

@@ -23,10 +23,10 @@ HUGE = (
     "5e18",
     "4611686018427387904000m",
 )
-"""More than any pod asks for. Amounts whose sums would leave int64 are of no use: kube-scheduler's wrap around."""
+"""More than any pod requests. Amounts whose sums exceed int64 are not usable: kube-scheduler's sums wrap around."""
 
 BELOW_MILLI = ("1n", "999n", "1u", "100u", "0.1m", "1.0001m", "0.0000001", "1e-7", "2500001n")
-"""An API server rounds these up to milli, who keeps them must round the sum: for a single container it is the same."""
+"""An API server rounds these up to milli. For a single container, rounding the request or the sum is the same."""
 
 EXTENDED_RESOURCES = ("example.com/gpu", "example.com/fpga", "vendor.example.org/license")
 HUGE_PAGES = "hugepages-2Mi"
@@ -40,7 +40,7 @@ def quantities(draw: Draw, amounts: Amounts) -> dict[str, str]:
 
 
 def usual_quantities(amounts: Amounts) -> dict[str, str]:
-    """The amounts as a ResourceList, written as everybody writes them: in a few digits."""
+    """Return the amounts as a ResourceList in the usual notation, with few digits."""
     return {name: f"{amount}m" if name == "cpu" else str(amount) for name, amount in amounts.items()}
 
 
@@ -61,7 +61,7 @@ def whole(draw: Draw, amount: int) -> str:
 
 
 def _plain(digits: int, scale: int) -> str:
-    """digits x 10^scale as a decimal fraction without exponent."""
+    """Return digits x 10^scale as a decimal fraction without exponent."""
     if scale >= 0:
         return str(digits * 10**scale)
     padded = str(digits).rjust(-scale + 1, "0")

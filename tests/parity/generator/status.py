@@ -14,7 +14,7 @@ DELETION = "2026-06-01T00:00:00Z"
 
 
 def running(draw: Draw, features: frozenset[Feature], spec: dict[str, Any]) -> dict[str, Any]:
-    """status of a pod on a node, mostly running. Few start times, so that they tie."""
+    """Draw the status of a pod on a node, mostly running. The start times are few, so that they tie."""
     status: dict[str, Any] = {"phase": draw.weighted({"Running": 12, "Pending": 3, "Succeeded": 1, "Failed": 1})}
     if draw.chance(0.9):
         status["startTime"] = draw.one_of(STARTS)
@@ -35,7 +35,7 @@ def terminate(draw: Draw, metadata: dict[str, Any], status: dict[str, Any], *, b
 
 
 def _add_resize(draw: Draw, spec: dict[str, Any], status: dict[str, Any]) -> None:
-    """Resources that differ from the spec: a resize under way, deferred or infeasible."""
+    """Add resources that differ from the spec: a resize in progress, deferred or infeasible."""
     for containers, statuses in (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")):
         reported = [_container_status(draw, container) for container in spec.get(containers, []) if draw.chance(0.8)]
         if reported:

@@ -16,11 +16,11 @@ NODE_FAILURE_TOLERATIONS = [
     {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 ]
-"""What the admission plugin DefaultTolerationSeconds gives every pod."""
+"""The tolerations that the admission plugin DefaultTolerationSeconds adds to every pod."""
 
 
 def taints(draw: Draw, *, hard: bool, soft: bool) -> list[dict[str, Any]]:
-    """Taints of a node, unique by key and effect."""
+    """Draw taints of a node, unique by key and effect."""
     effects = (*(HARD_EFFECTS if hard else ()), *((SOFT_EFFECT,) if soft else ()))
     pairs = [(key, effect) for key in KEYS for effect in effects]
     if not pairs or draw.chance(0.3):
@@ -37,7 +37,7 @@ def _taint(draw: Draw, key: str, effect: str) -> dict[str, Any]:
 
 
 def tolerations(draw: Draw, *, unschedulable: bool) -> list[dict[str, Any]]:
-    """Tolerations of a pod, with the two that an API server adds."""
+    """Draw tolerations of a pod, mostly with the two that an API server adds."""
     drawn = [_toleration(draw) for _ in range(draw.weighted({0: 2, 1: 3, 2: 3, 3: 2}))]
     if unschedulable:
         drawn.append(_unschedulable_toleration(draw))
@@ -65,7 +65,7 @@ def _toleration(draw: Draw) -> dict[str, Any]:
 def _unschedulable_toleration(draw: Draw) -> dict[str, Any]:
     toleration = {"key": UNSCHEDULABLE, **draw.one_of(({"operator": "Exists"}, {"operator": "Equal"}))}
     if toleration["operator"] == "Equal" and draw.chance(0.2):
-        toleration["value"] = "a"  # tolerates another taint than the one that counts
+        toleration["value"] = "a"  # does not tolerate the taint, which has no value
     if draw.chance(0.8):
         toleration["effect"] = draw.one_of(("NoSchedule", "NoSchedule", "NoExecute"))
     return toleration

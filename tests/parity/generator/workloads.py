@@ -1,4 +1,4 @@
-"""Services and workloads: default spread constraints take their selectors."""
+"""Services and workloads: default spread constraints use their selectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Owner = dict[str, Any]
 
 
 def workloads(draw: Draw, pod: dict[str, Any]) -> list[dict[str, Any]]:
-    """Services, and a controller that the pod often is made to belong to."""
+    """Draw services and, often, a controller that owns the pod."""
     namespace = pod["metadata"]["namespace"]
     services = [_service(draw, f"svc{index}", namespace, pod) for index in range(draw.between(0, 2))]
     if draw.chance(0.4):
@@ -21,7 +21,7 @@ def workloads(draw: Draw, pod: dict[str, Any]) -> list[dict[str, Any]]:
     controller = _controller(draw, kind, namespace, labels)
     owner = {key: controller[key] for key in ("apiVersion", "kind")}
     if draw.chance(0.1):
-        owner["apiVersion"] = "example.com/v1"  # of the same kind, and another's
+        owner["apiVersion"] = "example.com/v1"  # the same kind in another API group
     owner |= {"name": "owner" if draw.chance(0.9) else "gone", "uid": "uid-owner", "controller": draw.chance(0.9)}
     pod["metadata"]["ownerReferences"] = [owner]
     return [*services, controller]
@@ -55,7 +55,7 @@ def _controller(draw: Draw, kind: str, namespace: str, labels: dict[str, str]) -
 
 
 def _matching_selector(draw: Draw, labels: dict[str, str]) -> dict[str, Any]:
-    """A selector that the template's labels satisfy, as an API server demands."""
+    """Draw a selector that the template's labels satisfy, as an API server demands."""
     key = draw.one_of(list(labels))
     selector = label_selector(draw, {key: (labels[key],)})
     expressions = [{"key": key, "operator": "In", "values": [labels[key], "other"]}]

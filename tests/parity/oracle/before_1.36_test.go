@@ -2,5 +2,5 @@
 
 package main
 
-// balanced is the balance of cpu and memory with the pod, of node a and of node b with another pod.
+// balanced scores the balance of cpu and memory with the pod, on node a and on node b with another pod.
 var balanced = map[string]int64{"a": 87, "b": 75}

@@ -29,7 +29,7 @@ type Case struct {
 type Answer struct {
 	// Verdicts has every node.
 	Verdicts map[string]Verdict `json:"verdicts"`
-	// Scores of every score plugin for the feasible nodes, normalised and not weighted; 0 where the
+	// Scores of every score plugin for the feasible nodes, normalized and not weighted; 0 if the
 	// plugin skipped. Empty unless two nodes or more are feasible.
 	Scores map[string]map[string]int64 `json:"scores"`
 	// Total is the weighted sum of a node's scores.
@@ -40,12 +40,12 @@ type Answer struct {
 	Error *string `json:"error"`
 }
 
-// Verdict is what the filter plugins together say of a node.
+// Verdict is the result of all filter plugins together for a node.
 type Verdict struct {
 	PluginVerdict
 	// Plugin is the first that rejected, in kube-scheduler's order.
 	Plugin *string `json:"plugin"`
-	// All is what each filter plugin says of the node when it is the only one.
+	// All has the verdict of each filter plugin when it runs alone.
 	All map[string]PluginVerdict `json:"all"`
 }
 
@@ -55,7 +55,7 @@ type PluginVerdict struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Preemption is what kube-scheduler's evaluator finds with every node as candidate.
+// Preemption is the result of kube-scheduler's evaluator with every node as candidate.
 type Preemption struct {
 	// Nominated is kube-scheduler's choice, one of Tied.
 	Nominated *string `json:"nominated"`
@@ -96,12 +96,12 @@ type decodedCase struct {
 // decoder decodes JSON into an object.
 type decoder func(raw []byte, object any) error
 
-// decodeLoosely is as fast as can be; field names are case-sensitive as everywhere in Kubernetes.
+// decodeLoosely decodes as fast as possible; field names are case-sensitive as everywhere in Kubernetes.
 func decodeLoosely(raw []byte, object any) error {
 	return kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
 }
 
-// decodeStrictly refuses what an API server refuses with strict validation: unknown and duplicate fields.
+// decodeStrictly rejects what an API server rejects with strict validation: unknown and duplicate fields.
 func decodeStrictly(raw []byte, object any) error {
 	strictErrors, err := kjson.UnmarshalStrict(raw, object)
 	if err != nil {

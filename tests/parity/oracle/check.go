@@ -25,10 +25,10 @@ import (
 	schedulingvalidation "k8s.io/kubernetes/pkg/apis/scheduling/validation"
 )
 
-// checker says what an API server of this version would not store as it is in a case.
+// checker reports the objects of a case that an API server of this version would not store unchanged.
 type checker struct{}
 
-// Findings are what is wrong with a case's objects; none if nothing is.
+// Findings lists the problems of a case's objects; it is empty if they are valid.
 type Findings struct {
 	Findings []string `json:"findings"`
 }
@@ -70,7 +70,7 @@ func check(object runtime.Object) []string {
 	return findings
 }
 
-// forgetIrrelevant takes away the defaults that no scheduler reads, so that cases may leave them out.
+// forgetIrrelevant removes the defaults that no scheduler reads, so that cases may omit them.
 func forgetIrrelevant(pod *v1.Pod) {
 	spec := &pod.Spec
 	spec.DNSPolicy, spec.RestartPolicy, spec.SecurityContext = "", "", nil
@@ -86,8 +86,8 @@ func forgetIrrelevant(pod *v1.Pod) {
 	}
 }
 
-// roundUp does what an API server does to quantities below a thousandth. Cases hold some unrounded,
-// where it makes no difference when they are rounded.
+// roundUp does what an API server does to quantities below a thousandth. Cases contain some unrounded
+// quantities, if it makes no difference when they are rounded.
 func roundUp(resources v1.ResourceList) {
 	for name, quantity := range resources {
 		quantity.RoundUp(resource.Milli)
@@ -127,7 +127,7 @@ func validate(object runtime.Object) field.ErrorList {
 	}
 }
 
-// podOptions are those of an update, which lets be what older API servers have let in.
+// podOptions are the options of an update, which accepts what older API servers accepted.
 func podOptions(spec *core.PodSpec) corevalidation.PodValidationOptions {
 	options := podutil.GetValidationOptionsFromPodSpecAndMeta(spec, spec, nil, nil)
 	options.ResourceIsPod = true

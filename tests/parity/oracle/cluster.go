@@ -10,8 +10,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// cluster is what frameworks see of a cluster. Frameworks are kept across cases: they hold on to
-// the cluster, and load puts a case's objects in.
+// cluster is a cluster as frameworks see it. Frameworks are kept across cases and refer to the same
+// cluster; load replaces its objects with those of a case.
 type cluster struct {
 	*internalcache.Snapshot
 	nominations
@@ -68,13 +68,13 @@ func (c *cluster) load(objects []runtime.Object, pending *v1.Pod) error {
 	return nil
 }
 
-// isTerminal tells the pods that kube-scheduler's informer leaves out.
+// isTerminal reports whether kube-scheduler's informer leaves the pod out.
 func isTerminal(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }
 
-// isNominated tells the pods that the queue's nominator knows: those the scheduler is responsible
-// for, unless PreEnqueue gates them.
+// isNominated reports whether the queue's nominator knows the pod: the scheduler is responsible for
+// it, and PreEnqueue does not gate it.
 func isNominated(pod *v1.Pod, schedulerName string) bool {
 	return pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "" &&
 		pod.Spec.SchedulerName == schedulerName && len(pod.Spec.SchedulingGates) == 0

@@ -8,7 +8,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// What 1.35 has moved out of the scheduler's own framework.
+// Types that 1.35 moved out of the scheduler's own framework.
 type (
 	handle       = fwk.Handle
 	plugin       = fwk.Plugin

@@ -2,5 +2,5 @@
 
 package main
 
-// balanced is what the pod makes of the balance of cpu and memory, of node a and of node b with another pod.
+// balanced scores how the pod changes the balance of cpu and memory, on node a and on node b with another pod.
 var balanced = map[string]int64{"a": 68, "b": 69}

@@ -14,7 +14,7 @@ func validateStatefulSet(object *apps.StatefulSet) field.ErrorList {
 	return appsvalidation.ValidateStatefulSet(object, options, podOptions(&object.Spec.Template.Spec))
 }
 
-// snapshotOptions has the snapshot twice: preemption takes its victims from the second.
+// snapshotOptions passes the snapshot twice: preemption takes its victims from the second.
 func snapshotOptions(seen *cluster) []frameworkruntime.Option {
 	return []frameworkruntime.Option{
 		frameworkruntime.WithSnapshotSharedLister(seen), frameworkruntime.WithMutableSnapshotLister(seen),

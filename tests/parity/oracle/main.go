@@ -1,9 +1,9 @@
 // Command oracle answers scheduling questions with kube-scheduler's own plugins.
 //
 // It reads one case a line on stdin and answers each with one line on stdout, in order. A case is a
-// cluster and a pod to place in it, an answer what one scheduling cycle of kube-scheduler makes of
-// it: see Case and Answer. With -check it answers instead whether the case's objects are such as an
-// API server stores: valid, and with all defaults set.
+// cluster and a pod to place in it; an answer is the result of one scheduling cycle of
+// kube-scheduler: see Case and Answer. With -check it reports instead whether the case's objects
+// are as an API server stores them: valid, and with all defaults set.
 package main
 
 import (

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// slowEcho answers the later, the longer the line.
+// slowEcho takes longer to answer a longer line.
 type slowEcho struct{}
 
 func (slowEcho) respond(line []byte) any {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// profilesKept bounds the memory for cases of ever new arguments; the generator's fit in.
+// profilesKept bounds the memory if arguments keep changing; all of the generator's arguments fit.
 const profilesKept = 256
 
 // oracle answers cases one after the other.
@@ -65,7 +65,7 @@ func (o *oracle) schedule(line []byte, answer *Answer) error {
 		answer.Preemption, err = preempt(ctx, using, decoded.pod, cycle)
 		return err
 	case 1:
-		return nil // kube-scheduler takes the only node unscored
+		return nil // kube-scheduler does not score the only node
 	default:
 		return score(ctx, using, decoded.pod, cycle, answer)
 	}
@@ -115,8 +115,8 @@ func runFilters(ctx context.Context, using framework.Framework, pod *v1.Pod, nod
 			return nil, err
 		}
 	}
-	// Verdicts are wanted of all nodes, also when the nominated one has passed; feasible are the
-	// others only when it has not.
+	// Verdicts are needed for all nodes, even if the nominated node has passed; the other nodes are
+	// feasible only if it has not.
 	nominatedPassed := len(ran.feasible) > 0
 	for _, node := range nodes {
 		name := node.Node().Name

@@ -14,7 +14,7 @@ import (
 )
 
 // preempt does what preemption.Evaluator.Preempt does, up to the choice of a node and without the
-// evictions. It dry-runs all nodes, where kube-scheduler stops after a share of them.
+// evictions. It dry-runs all nodes, whereas kube-scheduler stops after a share of them.
 func preempt(ctx context.Context, using *profile, pod *v1.Pod, ran *cycle) (*Preemption, error) {
 	found := &Preemption{Tied: []string{}, Candidates: map[string]Victims{}}
 	nominatedStatus := ran.statuses.Get(pod.Status.NominatedNodeName)
@@ -64,7 +64,7 @@ func dryRun(
 	return nil, err
 }
 
-// podDisruptionBudgets lists them by name. The lister has no order, and from 1.37 on the order decides: a victim
+// podDisruptionBudgets lists the budgets by name. The lister has no order, and from 1.37 on the order decides: a victim
 // debits no budget after the first one that it violates.
 func podDisruptionBudgets(using *profile) ([]*policyv1.PodDisruptionBudget, error) {
 	budgets, err := using.preemption.Evaluator.PdbLister.List(labels.Everything())

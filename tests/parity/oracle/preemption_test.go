@@ -85,7 +85,7 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// tied repeats criteria of kube-scheduler: every tied node is nominated sooner or later, no other ever.
+// tied repeats criteria of kube-scheduler: every tied node is nominated sooner or later, and no other node is.
 func TestAllTiedNodesAreNominated(t *testing.T) {
 	objects := []any{
 		node("a"), node("b"), node("c"), node("worse"),

@@ -19,7 +19,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// filterPlugins are compared; those about volumes and dynamic resources are not.
+// filterPlugins are compared; plugins for volumes and dynamic resources are not.
 var filterPlugins = []string{
 	names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts,
 	names.NodeResourcesFit, names.PodTopologySpread, names.InterPodAffinity,
@@ -31,7 +31,7 @@ var scorePlugins = []string{
 	names.InterPodAffinity, names.NodeResourcesBalancedAllocation, names.ImageLocality,
 }
 
-// scaffolding is what a framework refuses to be built without.
+// scaffolding lists the plugins without which a framework cannot be built.
 var scaffolding = []string{names.PrioritySort, names.DefaultBinder}
 
 // profile is one configuration of kube-scheduler, ready to schedule in a cluster.
@@ -73,8 +73,8 @@ func newProfile(seen *cluster, args map[string]json.RawMessage) (*profile, error
 	return built, nil
 }
 
-// newFramework keeps of a profile's plugins those named, in their order. The preemption plugin, if
-// named, is also handed out: its evaluator is not reached through the framework.
+// newFramework keeps only the named plugins of a profile, in their order. The preemption plugin, if
+// named, is also stored in preemption: its evaluator cannot be reached through the framework.
 func newFramework(
 	seen *cluster, defaults config.KubeSchedulerProfile, named []string, preemption **defaultpreemption.DefaultPreemption,
 ) (framework.Framework, error) {
@@ -98,7 +98,7 @@ func newFramework(
 		*preemption = plugin
 		return plugin, err
 	}
-	// Ends the framework's metrics recorder, which nothing is written to and which would outlive it.
+	// Stop the framework's metrics recorder, which is not used and would outlive the framework.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	options := append(snapshotOptions(seen),

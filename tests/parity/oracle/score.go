@@ -19,7 +19,7 @@ func score(ctx context.Context, using *profile, pod *v1.Pod, ran *cycle, answer 
 	for _, plugin := range scorePlugins {
 		answer.Scores[plugin] = make(map[string]int64, len(scores))
 		for _, node := range scores {
-			answer.Scores[plugin][node.Name] = 0 // of a plugin that skips
+			answer.Scores[plugin][node.Name] = 0 // for a plugin that skips
 		}
 	}
 	for _, node := range scores {

@@ -10,12 +10,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
-// notStarted is later than any start: kube-scheduler takes the time at which it asks.
+// notStarted is later than any start: kube-scheduler uses the current time instead.
 const notStarted = math.MaxInt64
 
-// tied are the nodes that are equal by all criteria of pickOneNodeForPreemption, which chooses among
-// them by the order of a map. That function is not exported and does not tell a tie, so the criteria
-// are repeated here; preempt holds its choice against them.
+// tied returns the nodes that are equal by all criteria of pickOneNodeForPreemption, which chooses
+// among them by the order of a map. That function is not exported and does not report a tie, so the
+// criteria are repeated here; preempt checks its choice against them.
 func tied(candidates []preemption.Candidate) []string {
 	best := [5]int64{}
 	var names []string
@@ -32,7 +32,7 @@ func tied(candidates []preemption.Candidate) []string {
 	return names
 }
 
-// damageOf has the criteria in their order, each such that less is better.
+// damageOf returns the criteria in their order; for each criterion, less is better.
 func damageOf(victims *extenderv1.Victims) [5]int64 {
 	highest := corev1helpers.PodPriority(victims.Pods[0])
 	sum, earliest := int64(0), int64(notStarted)

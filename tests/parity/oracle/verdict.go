@@ -7,7 +7,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// verdicts reports the statuses of the cycle, and beside them what each filter plugin says alone.
+// verdicts returns the statuses of the cycle and the verdict of each filter plugin alone.
 func verdicts(
 	ctx context.Context, using *profile, pod *v1.Pod, nodes []fwk.NodeInfo, together *cycle,
 ) (map[string]Verdict, error) {

@@ -9,7 +9,7 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 )
 
-// rejection is the first plugin that rejects a node, and its verdict; of no plugin: the node passes.
+// rejection is the first plugin that rejects a node, and its verdict; without a plugin, the node passes.
 type rejection struct {
 	plugin  string
 	verdict PluginVerdict
