@@ -1,25 +1,31 @@
-"""Counting any nodes and pods: nothing exceeds the capacity, and an unreadable request does not hide others."""
+"""Counting any nodes and pods: nothing exceeds the capacity, no JSON raises, and no request hides another."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from berth.scheduling.managed_resources.configuration import MAX_AMOUNT
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.floating import Insufficient
 from berth.scheduling.managed_resources.pools import left
-from berth.scheduling.objects import Pod, UnreadableObject
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node
+from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (
     ANNOTATED,
     LICENCE,
     LICENCES,
     MEMORY,
+    PERCENTAGE,
+    SIZES,
     SLICES,
     asking,
     configuration,
@@ -165,8 +171,38 @@ def _foreign(values: Mapping[str, str | None], device: int | None) -> Pod:
     return asking("p", "n", annotations, **asked)
 
 
-texts = st.text(max_size=12) | st.sampled_from(["1", "-1", "1e99", "9" * 19, "1,2", ",", "8Gi", "٣", "1" * 5000])
-amounts = json_values | texts
+TEXTS = st.text(max_size=12) | st.sampled_from(["1", "-1", "1e99", "9" * 19, "1,2", ",", "8Gi", "٣", "1" * 5000])
+AMOUNTS = json_values | TEXTS
+
+
+@given(value=AMOUNTS, other=AMOUNTS, size=AMOUNTS, device=AMOUNTS)
+def test_counts_within_the_limits_whatever_json_nodes_and_pods_contain(
+    value: Any, other: Any, size: Any, device: Any
+) -> None:
+    found = counting(
+        LICENCES,
+        SLICES,
+        {"name": "example.com/a", "capacity": {"nodeAnnotation": "a"}, "requests": {"podAnnotation": "a"}},
+        {"name": "example.com/b", "devices": {"count": {"nodeLabel": "b"}, "size": {"allocatable": "example.com/s"}}},
+    )
+    labels = {LICENCE: value, "b": size} if isinstance(value, str) and isinstance(size, str) else None
+    annotations = {SIZES: size, "a": value, "c": other}
+    allocatable = {LICENCE: other, "example.com/s": size}
+    metadata = {"name": "n", "labels": labels, "annotations": annotations}
+    node = read_node({"metadata": metadata, "status": {"allocatable": allocatable}})
+    assert isinstance(node, NodeInfo)
+    capacity = found.capacity(node)
+    assert all(type(amount) is int and 0 < amount <= MAX_AMOUNT for amount in capacity.values())
+    assert len(capacity) <= 1024
+    assert all(isinstance(cause, str) for cause in found.unreadable(node).values())
+    containers = [{"resources": {"requests": {MEMORY: value, PERCENTAGE: other}}}]
+    metadata = {"name": "p", "annotations": {"a": other, "berth.dev/nvidia.com.gpumem": device}}
+    pod = PodReader().read({"metadata": metadata, "spec": {"containers": containers, "nodeName": "n"}})
+    if not isinstance(pod, UnreadableObject):
+        asked = found.demands(pod)
+        if not isinstance(asked, UnreadableObject):
+            found.placed(asked, node)
+        assert all(amount > 0 for amount in found.used([pod, replace(pod, uid="x")], capacity).values())
 
 
 @given(

@@ -20,11 +20,6 @@ from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServ
 from tests.unit.cluster.taking import Consumer, at_once, running, started, whole
 
 
-def observed_at(watches: Watches) -> float | None:
-    """Read the property through a call: mypy would keep the type that an earlier assertion narrowed."""
-    return watches.observed_at
-
-
 def versioned(name: str, version: str) -> dict[str, object]:
     return {"metadata": {"name": name, "resourceVersion": version}}
 
