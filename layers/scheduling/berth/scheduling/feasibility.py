@@ -63,7 +63,7 @@ class Exemption(BaseModel):
 
     def covered(self, pod: Pod) -> bool:
         """Return whether this pod is exempt, or was exempt when it was bound. Check only the owner of a DaemonSet's pod
-        on a node: the snapshot does not keep the pod's affinity and tolerations."""
+        on a node: the snapshot does not keep its node affinity and tolerations."""
         return self.covers(pod) or (self.daemon_sets and bool(pod.node_name) and has_daemon_set(pod))
 
 
@@ -109,7 +109,7 @@ class Feasibility(NamedTuple):
     failed: the rejected nodes on which preemption may help (FailedNodes). unresolvable: the other rejected nodes. A
     node is never in both (fact 15). exempt: no filter applied to the pod. verdicts: the verdicts on all nodes; None if
     `exempt`. chosen: the only node that `best` keeps. totals: the total scores of the nodes that pass; set only by
-    `best`. The class is a NamedTuple because these are fast to create.
+    `best`. The class is a NamedTuple because a NamedTuple is fast to create.
     """
 
     feasible: list[str]

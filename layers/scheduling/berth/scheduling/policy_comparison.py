@@ -1,8 +1,8 @@
 """Compares two policies: both decide on a sample of recent pods of one snapshot. No I/O.
 
 A sampled pod that is on a node is evaluated as if it were pending. The snapshot does not keep the node selector,
-affinity, tolerations and spread constraints of such a pod, so both policies evaluate it without them. A pending pod has
-all these fields.
+node affinity, tolerations and spread constraints of such a pod, so both policies evaluate it without them. A pending
+pod has all these fields.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def compare_policies(
     for pod in pods:
         if is_over():
             break
-        # The snapshot lacks the affinity and tolerations of a DaemonSet's pod on a node: its result would be wrong.
+        # The snapshot lacks the node affinity and tolerations of a placed DaemonSet pod: its result would be wrong.
         if all(each.exempts(pod) or (pod.node_name and each.was_exempt(pod)) for each in (before, after)):
             continue
         unplaced, without = _unplaced(pod, snapshot)

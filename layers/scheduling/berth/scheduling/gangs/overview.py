@@ -80,8 +80,8 @@ def overview(
 def _status(
     key: GangKey, pods: Sequence[Pod], asked: Sequence[Gang | InvalidGang | None], plans: Plans, counting: Counting
 ) -> GangStatus | None:
-    """Return the gang's status; None if all its members are placed one by one, or are being deleted. asked: the gang
-    that each pod requests."""
+    """Return the gang's status; None if all its members are placed one by one, have ended, or are being deleted. asked:
+    the gang that each pod requests."""
     gang = next((each for each in asked if isinstance(each, Gang)), None)
     invalid = next((each.error for each in asked if isinstance(each, InvalidGang)), None)
     if gang is None and invalid is None:

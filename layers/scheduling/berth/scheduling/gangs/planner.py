@@ -153,8 +153,8 @@ class GangPlanner:
         open_gangs: Sequence[OpenGang],
         seconds_left: float = inf,
     ) -> Places | InDomain | GangError | GangWait | None:
-        """Return the request's nodes for this member, or the reason why it waits; None if it is placed like other pods.
-        Raises DeadlineExceeded if the time ends before all gangs are planned; the next call continues."""
+        """Return the request's nodes for the pod or the reason why it waits; InDomain if its gang is committed; None if
+        it is not in a gang. Raises DeadlineExceeded if the time ends before planning ends; the next call continues."""
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if gang is None:
             return None

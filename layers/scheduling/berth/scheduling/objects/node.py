@@ -41,8 +41,8 @@ class Usage:
     """The usage of a node by its pods. Immutable; `plus` and `minus` return a new Usage.
 
     requested: sums of the pods' requests. non_zero_*: the same, with defaults for containers without requests.
-    label_sets: the number of pods with each label set. terminating: the number of pods with each label set that are
-    being deleted. specs_with_affinity: the number of pods of each spec that has terms of affinity or anti-affinity.
+    label_sets: the number of pods with each label set. terminating: the number of terminating pods with each
+    label set. specs_with_affinity: the number of pods of each spec that has terms of affinity or anti-affinity.
     specs_with_anti_affinity: the number of pods of each spec that has terms of required anti-affinity.
     """
 
@@ -129,7 +129,7 @@ class NodeInfo:
     long as the node is the same object.
 
     defect: the reason why the node cannot be evaluated, if any. ready: the status of the Ready condition, or empty.
-    images: sizes in bytes by image name. annotations: for a node in the cache, only those that counting reads.
+    images: sizes in bytes by image name. annotations: in the cache, only the annotations that counting reads.
     """
 
     name: str
@@ -160,7 +160,7 @@ class NodeInfo:
         return self.with_pods_and_usage(tuple(pods), UNUSED)
 
     def replacing_pods(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
-        """Return the node with these pods and without those of these UIDs; this object if the pods do not change."""
+        """Return the node with these pods and without the pods of these UIDs; this object if the pods do not change."""
         stay = tuple(pod for pod in self.pods if pod.uid not in uids)
         usage = self.usage
         if len(stay) < len(self.pods):
@@ -241,8 +241,8 @@ def read_node(obj: object) -> NodeInfo | UnreadableObject:
 
 
 def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
-    """Return the fields of a node that scheduling needs: `read_node` reads the same node from them. Of the conditions,
-    keep only the Ready status: with its time, each heartbeat would be a change. annotated: annotations to keep."""
+    """Return the fields of a node that scheduling needs: `read_node` reads the same node from them. Keep only the
+    status of the Ready condition: with its time, each heartbeat would be a change. annotated: annotations to keep."""
     found: Object = {}
     for part, names in _KEPT.items():
         value = obj.get(part)

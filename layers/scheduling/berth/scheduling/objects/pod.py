@@ -43,7 +43,7 @@ class PodSpec:
     """The part of a pod that plugins read in addition to its labels. Compared by identity.
 
     source: the JSON from which the spec was read: a v1.Pod with only these fields. The spec of a pod on a node lacks
-    the fields that only its own placement needs: node selector and affinity, tolerations, spread constraints, images,
+    the fields that only its own placement needs: node selector, node affinity, tolerations, spread constraints, images,
     priority class and preemption policy.
     """
 

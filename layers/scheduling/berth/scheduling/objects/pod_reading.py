@@ -122,8 +122,8 @@ def read_placed_pod(obj: object) -> Pod | UnreadableObject:
 
 
 class PodReader:
-    """Reads pods of a cluster one by one, from whole objects or compact pods. For one thread. It caches specs and label
-    sets by their text, which pods share, so reading 150,000 compact pods takes about a second."""
+    """Reads pods of a cluster one by one, from whole objects or compact pods. Not thread-safe. It caches specs and
+    label sets by their text, which pods share, so reading 150,000 compact pods takes about a second."""
 
     def __init__(self) -> None:
         self._specs: dict[str, PodSpec] = {}

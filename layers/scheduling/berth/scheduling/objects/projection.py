@@ -87,7 +87,7 @@ CLAIMS = ("persistentVolumeClaim", "ephemeral")
 
 
 def _project_volume(volume: Object) -> Object:
-    """Keep an image volume. Of a claim keep only its kind, so that explanations report that claims are not checked."""
+    """Keep an image volume. Keep only the kind of a claim, so that explanations report that claims are not checked."""
     if volume.get("image") is not None:
         return volume
     return {source: {} for source in CLAIMS if source in volume}

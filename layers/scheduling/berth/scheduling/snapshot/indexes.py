@@ -44,7 +44,7 @@ class GangPodIndex:
         if before is None:
             return GangPodIndex()
         come = {pod.uid: pod for pod in changes.pods if names_gang(pod)}
-        # A pod that was bound is in both: removed from the unbound pods, and added to its node.
+        # A pod that was bound is in `pods_gone` as an unbound pod, and in `pods` with its node.
         gone = {uid for _, uid in changes.pods_gone} | {pod.uid for pod in changes.pods}
         gone &= before.keys() - come.keys()
         if not gone and not come:

@@ -224,7 +224,7 @@ class NodeList(Mapping[str, NodeInfo]):
 
     @classmethod
     def of(cls, nodes: Iterable[NodeInfo]) -> NodeList:
-        """Return the list of these nodes. Of nodes with the same name, the last one counts."""
+        """Return the list of these nodes. If nodes have the same name, the last one counts."""
         by_name = {node.name: node for node in nodes}
         return cls(NodePositions(by_name), [NO_NODE, *by_name.values()])
 

@@ -1,7 +1,7 @@
 """The cluster at one moment, and the base class of the results that are cached for it.
 
 Plugins that look at all nodes need a snapshot with assumed pods, which change their verdicts on other nodes, too. Each
-such snapshot has a delta to the previous one, so that evaluations are updated and not computed again.
+such snapshot has the delta from the previous one, so that evaluations are updated and not computed again.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Snapshot:
         workloads: Workloads = NO_WORKLOADS,
         pod_groups: Iterable[PodGroup] = (),
     ) -> Snapshot:
-        """Return the snapshot of these objects, without finished pods. Of nodes with the same name, the last one
+        """Return the snapshot of these objects, without finished pods. If nodes have the same name, the last one
         counts."""
         by_name = {node.name: node for node in nodes}
         unbound: dict[str, Pod] = {}
@@ -248,7 +248,7 @@ def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
 
 class DerivedFromSnapshot:
     """The base class of results for one snapshot. Its reference to the snapshot is weak: a result may stay in the cache
-    long after the last pod of its shape. Otherwise, the call that replaces it would have to free the whole snapshot."""
+    long after the last pod of its shape. Otherwise, the call that replaces the result would also free the snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.moment: SnapshotId = snapshot.history.moment
@@ -276,7 +276,7 @@ class PlacedPods:
         self._last: Snapshot | None = None
 
     def follow(self, snapshot: Snapshot) -> Snapshot:
-        """Return this snapshot. If possible, its `with_assumed` has a delta to the `with_assumed` of the last call."""
+        """Return this snapshot. If possible, its `with_assumed` has the delta from the last call's `with_assumed`."""
         with self._lock:
             last = self._last
             if last is None and not snapshot.assumed:
