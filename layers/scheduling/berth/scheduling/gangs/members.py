@@ -14,7 +14,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 NO_MEMBERS: Mapping[str, str] = {}
 
 WasExempt = Callable[[Pod], bool]
-"""Returns whether a pod does not belong to a gang even if it names one: see `Policy.was_exempt`."""
+"""A function that returns whether a pod is or was exempt, and so is not in a gang (see `Policy.was_exempt`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def members_of(key: GangKey, snapshot: Snapshot, was_exempt: WasExempt) -> dict[
     """Return the members of a gang, by UID: the pods that name it, including pods that are being deleted.
 
     Filter, bind and commands all use this rule. An exempt pod is placed alone, so it is not a member: it does not count
-    for the minimum, and on a node it does not prove a commit.
+    toward the minimum, and on a node it does not prove a commit.
     """
     named = snapshot.pods_by_gang.get((key.namespace, key.name), {})
     return {uid: pod for uid, pod in named.items() if not was_exempt(pod)}

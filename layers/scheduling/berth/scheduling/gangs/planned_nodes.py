@@ -124,7 +124,7 @@ class PlannedNodes(DerivedFromSnapshot):
         self.counting, self._cache = counting, cache
         self.changed: dict[str, PlannedNode] = {}
         self.places: list[tuple[str, PlannedNode]] = []
-        """For each placed pod: the name of its node, and the node with the pods up to this one."""
+        """For each placed pod: the name of its node, and the node with the pods up to this pod."""
         self.left: dict[Candidates, NodesLeft] = {}
         self.has_affinity_terms = False
         """Whether a placed pod has terms of inter-pod affinity or anti-affinity."""
@@ -324,7 +324,7 @@ class ClusterStates:
 def planned_nodes_of(
     snapshot: Snapshot, counting: Counting, cache: PlannedNodeCache, planned: Container[str] = ()
 ) -> PlannedNodes:
-    """Return the nodes with the pods that are being bound. planned: the UIDs of pods that the plan places."""
+    """Return the nodes with the pods that are being bound. planned: UIDs of pods to leave out: the plan places them."""
     planned_nodes = PlannedNodes(snapshot.base, counting, cache)
     for name, pods in snapshot.assumed.items():
         for pod in pods:

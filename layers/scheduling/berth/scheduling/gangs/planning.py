@@ -90,7 +90,7 @@ class GangPlanning:
         return max(attempts, key=lambda each: len(each.places), default=Attempt(planned_nodes))
 
     def spare(self, pod: Pod, names: Container[str] | None, planned_nodes: PlannedNodes) -> Iterator[str]:
-        """Yield the nodes on which one more such member fits, the best first. names: the nodes to use; None: all."""
+        """Yield the nodes on which one more pod of its shape fits, best first. names: the nodes to use; None: all."""
         candidates = self._candidates_of(pod)
         states = candidates.states(planned_nodes)
         for name in candidates.order:

@@ -146,10 +146,10 @@ REASON_UNFINISHED = "gang waits: to plan all gangs takes longer than this call"
 
 
 class PlanningRound:
-    """Plans all gangs on one state. For one thread at a time; finished plans are thread-safe."""
+    """Plans all gangs on one state. Use it in one thread at a time. Finished plans are thread-safe."""
 
     def __init__(self, gangs: Sequence[GangMembers], plans: Plans, began_at: float) -> None:
-        """Prepare the round. gangs: in planning order. plans: to be filled. began_at: seconds since the epoch."""
+        """Prepare the round. gangs: in planning order. plans: the plans to fill. began_at: seconds since the epoch."""
         self.began_at = began_at
         self._gangs, self._plans = gangs, plans
         self._planned, self._extended = 0, 0

@@ -278,8 +278,8 @@ class ManagedResource(_Document):
 
     @property
     def sources(self) -> Iterator[NodeSource | SizesSource]:
-        """Yield the fields of a node that state the capacity. Without such fields it is the node's allocatable of the
-        same name."""
+        """Yield the fields of a node that state the capacity. Without such fields, the capacity is the
+        node's allocatable of the same name."""
         devices = self.devices
         found = (self.capacity,) if devices is None else (devices.sizes, devices.count, devices.size)
         yield from (each for each in found if each is not None)

@@ -219,8 +219,8 @@ class Counting:
         return {name for name in self._resources if self.pools(name, now) and not self.pools(name, before)}
 
     def counts_otherwise(self, shares: Shares, resources: Set[str]) -> bool:
-        """Return whether the shares may have been reserved by another configuration: for one of these resources, they
-        have no pool, or pools of other domains than the current configuration."""
+        """Return whether the shares may have been reserved under another configuration: for one of these resources,
+        they have no pool, or pools of other domains than the current configuration."""
         for name in resources & self._all.keys():
             each = self._all[name]
             expected = {each.scope if each.is_floating else ""} | ({NAMESPACE} if each.per_namespace else set())
@@ -229,7 +229,7 @@ class Counting:
         return False
 
     def has_other_pools(self, pool: str, resources: Set[str]) -> bool:
-        """Return whether the pool belongs to one of these resources, but has the other form (a device or not)."""
+        """Return whether a pool of one of these resources is a device but the resource has none, or the reverse."""
         resource = resource_of(pool)
         if resource not in resources or resource not in self._resources:
             return False

@@ -79,9 +79,9 @@ class DemandReader:
         self._known: WeakKeyDictionary[PodSpec, Demands] = WeakKeyDictionary()
 
     def read(self, pod: Pod) -> Demands:
-        """Return the pod's demands; empty without counted resources. An unreadable request names its field. As in
-        Kubernetes, the larger of the containers' sum and any init container counts. If a pod requests both an amount
-        and a percentage, the amount counts if it can be read."""
+        """Return the pod's demands; empty without counted resources. The cause of an unreadable request names its
+        resource or annotation. As in Kubernetes, the larger of the containers' sum and any init container counts. If a
+        pod requests both an amount and a percentage, the amount counts if it can be read."""
         requests = pod.spec.requests
         asks = not self.requests.isdisjoint(requests.asked) or not self.requests.isdisjoint(requests.beyond)
         by_containers = self._requested(pod.spec) if asks else _NO_DEMANDS
