@@ -292,7 +292,7 @@ class BerthConfiguration(_Document):
         return SHIPPED[name] if definition is None else definition.composition()
 
     def build_profile(self, name: str, counting: Counting | None = None) -> Profile:
-        """Return a profile, with its plugins built from their arguments. counting: the document's, if it exists."""
+        """Return a profile, with its plugins built from their arguments. counting: by default the document's."""
         counting = counting or self.counting
         definition = self.definitions.get(name)
         composition = self.composition(name)

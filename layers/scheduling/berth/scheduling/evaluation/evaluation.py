@@ -2,7 +2,7 @@
 
 A verdict or score of a plugin that looks at one node is valid for every pod of the same shape until that node changes.
 A new snapshot shares the NodeInfo of every node that did not change, so the results for these nodes are carried over.
-Plugins that look at all nodes update their states by the delta, and return the nodes whose verdicts may change.
+Plugins that look at all nodes apply the delta to their states. Filters also return the nodes whose verdicts may change.
 Normalized scores are never cached: they depend on the other candidates.
 
 A node with nominated pods of equal or higher priority is filtered twice, with these pods and without them, and must
@@ -195,8 +195,8 @@ def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Ma
 
 
 def _verdict(evaluation: Evaluation, node: NodeInfo, others: Sequence[Pod], *, own: bool) -> Status:
-    """Return the verdict on the node if `others` were on it. own: whether the node is the pod's nominated node, which
-    is filtered even if `node_names` lacks it."""
+    """Return the verdict on the node as if `others` were on it. own: whether the node is the pod's nominated node,
+    which is filtered even if `node_names` lacks it."""
     filters = evaluation.local.filters
     changed = node.replacing_pods((), others) if others else node
     status = filters.rejected or evaluation.rejected

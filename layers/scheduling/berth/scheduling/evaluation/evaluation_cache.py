@@ -30,7 +30,7 @@ MAX_BYTES = 256 << 20
 
 _BYTES_PER_BYTE = 24
 """The bytes of memory for one byte of a pod's spec, including indexes and plugin states. The pods of
-`tests/builders/hostile_pods.py` take 5 to 15 bytes, or 23 with host ports (measured as growth of the process)."""
+`tests/builders/hostile_pods.py` take 5 to 15 bytes per byte, 23 with host ports (measured as growth of the process)."""
 
 _BYTES_PER_ENTRY = 250
 """The bytes of memory for a label or an annotation: two strings and a dictionary entry."""
@@ -144,7 +144,7 @@ class EvaluationCache:
         with_assumed: Snapshot,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Evaluation:
-        """Return the evaluation with assumed pods on their nodes. With such pods, which are rare, it is not cached."""
+        """Return the evaluation with assumed pods on their nodes. It is not cached if there are any: they are rare."""
         if with_assumed is snapshot:
             return self.of(profile, pod, snapshot.base, deadline)
         return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)

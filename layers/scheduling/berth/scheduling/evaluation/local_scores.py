@@ -62,7 +62,7 @@ class LocalScores(DerivedFromSnapshot):
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
-        """Prepare the scores, without scoring a node. `error` is set if this pod cannot be scored."""
+        """Prepare the score plugins, but do not score nodes yet. `error` is set if this pod cannot be scored."""
         unnormalized: list[UnnormalizedScorer] = []
         normalized: list[NormalizedScorer] = []
         for plugin, weight in profile.local_scores:

@@ -129,7 +129,7 @@ def condition_in(status: Object, kind: str) -> Object:
 
 
 def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
-    """Return whether this is a map whose keys and values are strings. YAML also has other keys: `on` is True."""
+    """Return whether this is a map whose keys and values are strings. YAML allows other keys: `on` is read as True."""
     if not isinstance(value, dict):
         return False
     # Compare the sets of types first: checking each pair takes ten times as long.

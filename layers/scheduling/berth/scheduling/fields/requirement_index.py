@@ -53,7 +53,7 @@ class RequirementIndex:
         self._by_keys_present: dict[frozenset[str], int] = {}
 
     def matching(self, labels: Labels) -> int:
-        """Return a bit for each conjunction that matches, in their order."""
+        """Return an integer in which the bits of the matching conjunctions are set."""
         present = frozenset(self._by_key.keys() & labels.keys())
         found = self._by_keys_present.get(present)
         if found is None:
@@ -162,7 +162,7 @@ class _KeyIndex:
         """The conjunctions that need this label."""
 
     def matching(self, value: str) -> int:
-        """Return a bit for each conjunction that this value does not contradict."""
+        """Return an integer in which the bits of the conjunctions that this value does not contradict are set."""
         found = self._otherwise & ~self._integer(self._denied.get(value, _NONE))
         if self._bounded:
             number = read_integer(value)

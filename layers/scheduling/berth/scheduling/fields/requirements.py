@@ -107,7 +107,7 @@ def read_integer(text: str) -> int | None:
 
 
 def is_label_key(text: str) -> bool:
-    """Return whether the text is a label key: a name, maybe with a DNS subdomain as its prefix."""
+    """Return whether the text is a label key: a name, optionally with a DNS subdomain as its prefix."""
     if len(text) > _MAX_KEY:
         return False
     found = _LABEL_KEY.fullmatch(text)

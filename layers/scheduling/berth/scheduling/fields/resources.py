@@ -1,4 +1,4 @@
-"""Amounts of resources, of nodes and pods: as exact quantities, and as the scheduler's integers."""
+"""Resource amounts of nodes and pods: as exact quantities, and as the scheduler's integers."""
 
 from __future__ import annotations
 

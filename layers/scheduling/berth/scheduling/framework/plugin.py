@@ -117,7 +117,7 @@ POD_EVENTS: ClusterEvents = frozenset(
 )
 EVENTS_ON_ONE_NODE: ClusterEvents = NODE_EVENTS | POD_EVENTS
 GANG_EVENTS: ClusterEvents = ALL_EVENTS - {ClusterEvent.UNSCHEDULED_POD, ClusterEvent.OTHERS}
-"""The events that can make a gang fit: it needs members, and nodes that pass all filters, also kube-scheduler's."""
+"""The events that can make a gang fit: it needs members and nodes that pass all filters, including kube-scheduler's."""
 
 _BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
     SnapshotPart.NODES: frozenset({ClusterEvent.NODE_UPDATE, ClusterEvent.NODE_DELETE}),

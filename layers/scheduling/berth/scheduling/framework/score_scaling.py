@@ -50,7 +50,7 @@ def extender_scale(totals: Sequence[int]) -> list[int]:
 
 
 def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
-    """Return scores for more than eleven ascending totals, in proportion, but with each score from 0 to 10."""
+    """Score more than eleven ascending totals in proportion, but so that every score from 0 to 10 occurs."""
     lowest, span, last = distinct[0], distinct[-1] - distinct[0], len(distinct) - 1
     begins = [
         bisect_left(distinct, lowest + -(-span * score // MAX_EXTENDER_PRIORITY))

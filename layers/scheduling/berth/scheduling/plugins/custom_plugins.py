@@ -1,7 +1,7 @@
 """Loads custom plugins from the package `berth_plugins`. A configuration cannot import other code.
 
-They run with checks: if a plugin raises an exception or returns a wrong type, PluginFailed is raised. The checks take
-little time: verdicts and scores are cached by pod shape, so plugins are rarely called.
+Custom plugins run with checks: if a plugin raises an exception or returns a wrong type, PluginFailed is raised. The
+checks take little time: verdicts and scores are cached by pod shape, so plugins are rarely called.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class PoolUse:
 
     @classmethod
     def of(cls, counting: Counting, snapshot: Snapshot, earlier: PoolUse | None = None) -> Self:
-        """Return the use in the snapshot. earlier: the use in an earlier one; then only the changed nodes are read."""
+        """Return the use in the snapshot. earlier: the use in an earlier snapshot; then only changed nodes are read."""
         delta = None if earlier is None else snapshot.history.since(earlier.moment)
         used = dict[str, int]() if earlier is None or delta is None else dict(earlier.used)
         for name, before in (dict.fromkeys(snapshot.nodes) if delta is None else delta.before).items():

@@ -52,7 +52,7 @@ class Preferences:
         return self._many is not None or any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
 
     def pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
-        """Yield each topology key, its value, and the weight of the node's pods for it. classified: see PodCounter."""
+        """Yield each topology key, its value, and the weight of the node's pods. classified: see PodCounter.count."""
         labels = node.labels
         if self._many is not None:
             yield from self._many.pairs(node)

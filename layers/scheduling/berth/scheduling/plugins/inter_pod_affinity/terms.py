@@ -28,7 +28,7 @@ MAX_LABEL_SETS = 100_000
 
 
 class ManyTerms:
-    """Matches very many terms of one pod at once: the cost does not depend on their number. The matching terms are
+    """Matches many terms of one pod at once: the cost does not depend on their number. The matching terms are
     cached by label set. Thread-safe.
 
     With weights, the number of a label set for a topology key is the sum of the weights of the matching terms with this
