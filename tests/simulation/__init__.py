@@ -1,4 +1,4 @@
-"""The cache's protocol in virtual time: the real elector, watcher, writer and reader, and everything that can go wrong.
+"""The cache's protocol in virtual time: the real elector, watcher, writer and reader under all kinds of faults.
 
-A seed is a history. `python -m tests.simulation --seed N` runs one again, `--histories N` many.
+Each seed is a history. `python -m tests.simulation --seed N` repeats one, `--histories N` runs many.
 """

@@ -1,4 +1,4 @@
-"""`python -m tests.simulation [KIND] [--seed SEED]`: more histories and interrupted calls than the tests have."""
+"""`python -m tests.simulation [KIND] [--seed SEED]`: more histories and interrupted calls than the tests run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .reservations import bind_crashes
 PROCESSES = os.cpu_count() or 1
 MOST_SHOWN = 10
 Runs = Iterator[tuple[str, Callable[[], object]]]
-"""What can be run, by a name: of a history its seed, of a case all of it."""
+"""Runs with their names: the seed for a history, the full description for a case."""
 
 
 class Case(Protocol):
-    """A call that is cut short, and what happens afterwards."""
+    """A call that is interrupted, and the steps afterwards."""
 
     def run(self) -> object: ...
 
@@ -42,14 +42,14 @@ def _cases(found: Iterable[Case]) -> Runs:
 
 
 def _gang_binds(chosen: Namespace) -> Runs:
-    """Binds of small gangs, interrupted at each call, and watchers that die at each of theirs."""
+    """Return binds of small gangs that are interrupted at each call, and watchers that die at each of their calls."""
     interrupted = (case for case in cases() if case.afterwards is not Afterwards.COMES_AGAIN)
     with_watchers = islice(cases_of_watchers(), 0, None, 10 * chosen.each)
     return _cases(chain(islice(interrupted, 0, None, chosen.each), with_watchers))
 
 
 def _gang_commits(chosen: Namespace) -> Runs:
-    """Commits of a large gang, interrupted at each call in every way."""
+    """Return commits of a large gang that are interrupted at each call in every way."""
     gang = gang_of(chosen.members)
     with_watchers = [*commit_cases(gang, (Afterwards.STAYS, Afterwards.DELETED))][:: chosen.each]
     return _cases([*commit_cases(gang), *with_watchers])
@@ -68,7 +68,7 @@ KINDS: Mapping[str, Callable[[Namespace], Runs]] = {
 
 
 def broken(kind: str, chosen: Namespace, part: int) -> tuple[int, list[str]]:
-    """Run each of a kind in so many processes: how many there were, and which of them broke something."""
+    """Run this process's part of a kind; return the number of runs and a line for each run that failed."""
     count, found = 0, []
     for name, run in islice(KINDS[kind](chosen), part, None, PROCESSES):
         count += 1
@@ -80,7 +80,7 @@ def broken(kind: str, chosen: Namespace, part: int) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    """Exit status 1 if something does not hold, with what to run again."""
+    """Print the runs that failed; return the exit status 1 if there is any."""
     parser = argparse.ArgumentParser(prog="make simulation", description="The protocols in virtual time.")
     parser.add_argument("kind", nargs="?", choices=KINDS, help="all by default")
     parser.add_argument("--seed", type=int, help="this history of the kind alone")

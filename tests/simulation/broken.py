@@ -1,4 +1,4 @@
-"""Protocols without one of their rules, and whether a run of one breaks a guarantee."""
+"""Helpers for protocols with one rule left out: find these variants, and check that a run breaks a guarantee."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def functions_of(module: Mapping[str, Any], *parameters: str) -> dict[str, Callable[..., None]]:
-    """Return the functions of a module that have exactly these parameters, by name: none can be left out of a list."""
+    """Return the functions of a module that have exactly these parameters, by name, so that no list can omit one."""
     found = {name: each for name, each in module.items() if isfunction(each)}
     return {name: each for name, each in found.items() if (*signature(each).parameters,) == parameters}
 
 
 def fails(run: Callable[[], object], *others: type[Exception], message: str = "") -> bool:
-    """others: what the run may raise instead of AssertionError. message: what its text contains."""
+    """others: exceptions that the run may raise besides AssertionError. message: text that the error contains."""
     broken: tuple[type[Exception], ...] = (AssertionError, *others)
     try:
         run()

@@ -1,7 +1,7 @@
-"""A history of one pod that may evict others, with filter and preempt on a cache that is behind the scheduler.
+"""A history of one pod that may evict others, with filter and preempt on a cache that lags behind the scheduler.
 
 The scheduler is modelled as in spec/LateView.tla: it lists nodes by its own rule (room), preempts if none is left,
-nominates the node, and tries the pod again with each change that it learns of. The verbs are the real ones.
+nominates the node, and tries the pod again with each change that it learns of. filter and preempt are real.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MAX_VERSIONS = 60
 
 @dataclass(frozen=True)
 class Running:
-    """A pod on a node. takes_room: the scheduler's own rule; in_team: Berth's. ends: by itself."""
+    """A pod on a node. takes_room: the scheduler rejects the node; in_team: Berth rejects it. ends: by itself."""
 
     node: str
     priority: int = LOW
@@ -84,7 +84,7 @@ class State:
 
 @dataclass
 class History:
-    """A run, and what the pod has cost. wakes: whether the pod is tried again when Berth has a change."""
+    """A run, and the nodes where the pod evicted others. wakes: whether a change in Berth's cache wakes the pod."""
 
     random: Random
     joins: Sequence[str]
@@ -159,7 +159,7 @@ class History:
 
     def _scheduler_learns(self) -> None:
         self.scheduler += 1
-        # Its own write wakes the pod, too (fact 43).
+        # The scheduler's own write wakes the pod, too (fact 43).
         if self.queue == "waiting":
             self.queue = "active"
 
@@ -205,7 +205,7 @@ class History:
 
     def _preempt(self, seen: State, failed: Mapping[str, str]) -> None:
         if self.victims & seen.pods.keys():
-            # They are terminating: the pod is not eligible to preempt others (fact 33).
+            # The victims are terminating: the pod is not eligible to preempt others (fact 33).
             self.queue = "waiting"
             return
         candidates = {
@@ -214,7 +214,7 @@ class History:
             if not seen.has_room(node)
         }
         if not candidates:
-            # A node in FailedNodes has no victims for the scheduler: an error, which leaves the nomination.
+            # The scheduler finds no victims on a node in FailedNodes: an error, which keeps the nomination.
             self._fail(nominated=seen.nominated if failed else "")
             self.queue = "waiting"
             return
@@ -239,7 +239,7 @@ class History:
         self._fail(nominated=node)
 
     def _fail(self, reason: str = "Unschedulable", **fields: str) -> None:
-        """The scheduler writes the pod's condition and nomination."""
+        """Write the pod's condition and nomination as the scheduler does."""
         seen, nominated = self.versions[self.scheduler], fields.get("nominated", self.versions[-1].nominated)
         if seen.nominated and not nominated and seen.fits(seen.nominated):
             self.broken.add("loses its nomination")
@@ -247,7 +247,7 @@ class History:
 
     @property
     def _failed_at(self) -> int:
-        """The version of the pod as the scheduler has it."""
+        """Version at which the pod got the state that the scheduler knows."""
         pod = [(state.failed, state.nominated) for state in self.versions[: self.scheduler + 1]]
         return next(number for number in range(len(pod)) if all(each == pod[-1] for each in pod[number:]))
 

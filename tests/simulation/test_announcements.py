@@ -1,4 +1,4 @@
-"""Rules about other pods hold in histories drawn from seeds; and the simulation would notice if they did not."""
+"""Rules about other pods in histories drawn from seeds, and a check that the simulation detects violations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""bind, cut short at every call and in every way; and that the simulation would notice if a rule were missing."""
+"""bind, interrupted at every call and in every way, and a check that the simulation notices a missing rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STRIDE = 12
 
 @pytest.fixture(scope="module")
 def laid_out() -> Sequence[Case]:
-    """All cases. To lay them out takes a thousand binds, of the correct protocol."""
+    """Return all cases. Listing them takes a thousand binds of the correct protocol."""
     return tuple(cases())
 
 
@@ -48,7 +48,7 @@ def test_simulation_fails_if_bind_lacks_a_rule(
 
 
 def run_until_caught(laid_out: Sequence[Case]) -> None:
-    """Run every case; neighbours, which are alike, in different rounds."""
+    """Run every case; neighbors, which are alike, in different rounds."""
     for first in range(STRIDE):
         for case in laid_out[first::STRIDE]:
             case.run()

@@ -1,4 +1,4 @@
-"""The watcher as it is deployed, for a day of virtual time: what the schedule and the runs' limits cost.
+"""The watcher as it is deployed, for a day of virtual time: the cost of the schedule and of the runs' limits.
 
 `make soak` runs more of these days.
 """
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.long
 
 HOUR = 3600.0
 MOST_PAID = 1.25
-"""Time of all runs for each second of the day: the leader, one waiting candidate in three minutes of each run, and the
-cold starts of those that are not needed."""
+"""The most seconds of all runs for each second of the day: the leader, one waiting candidate in three minutes of each
+run, and the cold starts of unneeded runs."""
 
 
 def test_data_stays_fresh_across_handovers() -> None:
-    """Two starts may be 119 s apart, one may come twice or not at all; nothing is written in the cluster."""
+    """Two starts may be 119 s apart; a start may come twice or be dropped; nothing changes in the cluster."""
     ages = Day(quiet(seed=1)).run()
     assert ages.hand_overs > 90
     assert ages.running < MOST_PAID * DAY

@@ -1,4 +1,4 @@
-"""Gangs are bound all or not at all, in every interleaving and wherever a bind is cut short."""
+"""Gangs are bound completely or not at all, in every interleaving and wherever a bind is interrupted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = 4
 
 
 EACH_WITH_WATCHERS, EACH_OF_WATCHERS = 48, 500
-"""Of the cases with watchers; `make simulation` runs more."""
+"""Run one in so many of the cases with watchers; `make simulation` runs more."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -34,7 +34,7 @@ def test_binds_all_members_or_none_if_the_table_does_not_respond_to_some_calls()
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_watchers_release_the_reservations_of_an_interrupted_bind(part: int) -> None:
-    """Whether its pods stay, are deleted or come again."""
+    """The gang's pods stay, are deleted, or are tried again."""
     found = [case for case in cases() if case.afterwards is not Afterwards.COMES_AGAIN]
     for case in found[part * EACH_WITH_WATCHERS // PARTS :: EACH_WITH_WATCHERS]:
         case.run()

@@ -1,4 +1,4 @@
-"""A late view delays a pod; it evicts no other, loses no nomination and forgets no pod (docs/concepts/late-view.md)."""
+"""A late view delays a pod, but does not evict others, lose nominations or forget pods (docs/concepts/late-view.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEEDS = range(300)
 def test_outdated_cache_delays_pods_but_never_breaks_a_rule() -> None:
     runs = {seed: History.of(seed).run() for seed in SEEDS}
     assert {seed: run.broken for seed, run in runs.items() if run.broken} == {}
-    # Otherwise the histories would show nothing.
+    # Otherwise the histories would not prove anything.
     assert sum(bool(run.costs) for run in runs.values()) > len(SEEDS) // 5
     assert sum(run.queue == "bound" and not run.costs for run in runs.values()) > len(SEEDS) // 20
 
@@ -31,7 +31,7 @@ def rejects_first_attempts(patch: pytest.MonkeyPatch, _: History) -> None:
 
 
 def waits_after_each_failure(patch: pytest.MonkeyPatch, _: History) -> None:
-    """A rejection after an Error changes the condition, which wakes the pod: so it would wait again, without end."""
+    """A rejection after an Error changes the condition, which wakes the pod: so it would wait again, endlessly."""
     read = read_pod_version
     patch.setattr(filter_verb, "read_pod_version", lambda body: replace(read(body), last_attempt=LastAttempt.ERROR))
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 
 def test_node_is_never_overcommitted_by_a_takeover_at_any_call() -> None:
     results = [case.run() for case in ledger_takeover.cases(ledger_takeover.Variant.CORRECT)]
-    # Both ends were reached: the first store's pod has the seat, or the second store's.
+    # Both outcomes occurred: the first store's pod has the seat, or the second store's pod has it.
     assert {first.outcome in ledger_takeover.BOUND for first, _ in results} == {True, False}
     assert {second.outcome for _, second in results} == {BindOutcome.BOUND, BindOutcome.INSUFFICIENT}
 

@@ -26,7 +26,7 @@ HISTORIES = 60
 PER_TEST = 20
 UNTIL_CAUGHT = 150
 CAUGHT_LATE = {"further_part_at_an_older_head": 1371}
-"""Seeds that are tried first, where a search from seed 0 takes long."""
+"""Seeds that are tried first, because a search from seed 0 takes long."""
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
@@ -42,7 +42,7 @@ def test_simulation_fails_if_the_cache_lacks_a_rule(name: str, broken: Break, mo
     assert any(fails(History(Plan.drawn(seed)).run, NothingPublished) for seed in seeds)
 
 
-# Another release runs beside this one and is rolled back, watchers and readers one by one: none reads wrong data.
+# Another release is rolled out beside this one and rolled back, process by process: no process reads wrong data.
 
 Release = Callable[[CacheTable], CacheTable]
 UPGRADES = 20
@@ -55,7 +55,7 @@ def next_release(oldest_reader: int) -> Release:
 
 
 def history(seed: int, other: Release) -> History:
-    # Environments come and go, for that is how releases do.
+    # Environments end and start, because a release replaces them.
     plan = Plan.drawn(seed)
     return History(replace(plan, other_release=other, cold=max(plan.cold, 0.1)))
 
@@ -77,7 +77,7 @@ def schema_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def schema_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A watcher says of what it writes what its predecessor said."""
+    """Writes the oldest reader that the predecessor wrote."""
     following = Writer._next_pointer
 
     def as_before(self: Writer, observation: Observation) -> Pointer:

@@ -1,7 +1,7 @@
-"""The watcher dies before and after every call of the table and of the API server, whatever it is about to do.
+"""The watcher dies before and after every call of the table and of the API server, in each kind of work.
 
-Its successor, of a higher epoch, finds all of it: the ledger adds up at every step, and what no pod holds can be had
-again within the expiry time of the successor.
+Its successor, with a higher epoch, completes the work: the ledger adds up at every step, and unused amounts are free
+again within the successor's expiry time.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ REBUILD = 3 * (HTTP_TIMEOUT + 6)
 
 
 class Died(BaseException):
-    """The process is gone."""
+    """Ends the watcher's process."""
 
 
 class Death:
-    """Comes at the n-th boundary of a call; and looks at every ledger at each one before."""
+    """Ends the watcher at the n-th boundary of a call, and checks every ledger at each boundary."""
 
     def __init__(self, harness: ReconcilerHarness, at: int) -> None:
         self._watching = harness
@@ -134,11 +134,11 @@ def test_next_watcher_ends_interrupted_work(situation: Callable[[ReconcilerHarne
 
 
 def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None], counting: Counting) -> bool:
-    """False: there is no such boundary."""
+    """Kill the watcher at this boundary; return False if there is no such boundary."""
     harness = ReconcilerHarness(counting=counting)
     harness.node(UNITS)
     if counting is LIMITED_SLOTS:
-        # The pool of a namespace exists with its first pod.
+        # The pool of a namespace exists only after its first pod was created.
         harness.cluster.create_pod("waiting")
     harness.publish()
     harness.run(harness.lead(), 1)

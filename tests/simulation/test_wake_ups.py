@@ -14,7 +14,7 @@ HISTORIES = 60
 PER_TEST = 20
 UNTIL_CAUGHT = 200
 CAUGHT_LATE = {"late_rejection_within_two_seconds": 139, "list_shows_everything": 158}
-"""Seeds that are tried first, where a search from seed 0 takes long."""
+"""Seeds that are tried first, because a search from seed 0 takes long."""
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))

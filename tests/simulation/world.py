@@ -1,5 +1,5 @@
-"""Virtual time and one thread: the actors are greenlets, and at each of their calls to the outside the seed decides who
-goes on. The same seed is the same history.
+"""Virtual time in one thread: the actors are greenlets, and at each external call the seed decides which actor
+continues. The same seed gives the same history.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ FOR_EVER = 1e9
 
 
 class Crash(BaseException):
-    """Ends an actor where it stands, as the end of a process would. What would be cleaned up by it is not: every call
-    that it still makes to the outside raises this again."""
+    """Ends an actor at its current call, as the end of a process would. The actor cannot clean up: every external call
+    that it still makes raises this again."""
 
 
 @dataclass(slots=True)
 class _Freeze:
-    """One that is to come: after so many calls more, for so long."""
+    """A planned freeze: after how many more calls it begins, and how long it lasts."""
 
     calls: int
     seconds: float
@@ -35,7 +35,7 @@ class _Freeze:
 
 
 class Actor:
-    """A process: what it runs, its clocks' errors, and until when it is frozen."""
+    """A process: its code, its clocks' errors, and the time until which it is frozen."""
 
     def __init__(self, name: str, body: Callable[[], object], parent: greenlet) -> None:
         self.name = name
@@ -74,17 +74,17 @@ class World:
         self._running: Actor | None = None
 
     def start(self, name: str, body: Callable[[], object]) -> Actor:
-        """Begin an actor; it takes its first step when its turn comes."""
+        """Start an actor; it takes its first step when its turn comes."""
         actor = Actor(name, body, self._main)
         self._arm(actor, 0.0)
         return actor
 
     def after(self, seconds: float, do: Callable[[], object]) -> None:
-        """Do something then. Of what is due at one time the seed chooses the order."""
+        """Call `do` after this time. The seed chooses the order of calls that are due at the same time."""
         heapq.heappush(self._queue, (self.now + seconds, self.random.random(), next(self._numbers), do))
 
     def pause(self, seconds: float = 0.0) -> None:
-        """Called by an actor: let others go on, and come back after so long."""
+        """Called by an actor: let others continue, and return after this time."""
         actor = self._actor()
         if actor.crashed:
             raise Crash
@@ -94,7 +94,7 @@ class World:
         self._main.switch()
 
     def wait(self, seconds: float) -> Actor:
-        """Called by an actor: as `pause`, but `wake` ends it."""
+        """Called by an actor: like `pause`, but `wake` ends it."""
         actor = self._actor()
         actor.is_waiting = True
         self.pause(seconds)
@@ -102,7 +102,7 @@ class World:
         return actor
 
     def wake(self, actor: Actor, seconds: float = 0.0) -> None:
-        """End its wait so soon; nothing, if it does not wait."""
+        """End the actor's wait after this time; do nothing if it does not wait."""
         if actor.is_waiting and not actor.ended:
             actor.is_waiting = False
             self._arm(actor, seconds)
@@ -111,7 +111,7 @@ class World:
         return self._actor()
 
     def crash(self, actor: Actor) -> None:
-        """End it at the call it stands at."""
+        """End the actor at its current call."""
         if not actor.ended:
             self.after(0.0, lambda: self._throw(actor))
 
@@ -130,7 +130,7 @@ class World:
         return _ActorClock(self, actor)
 
     def freeze(self, actor: Actor, seconds: float, *, monotonic_stalls: bool, calls: int = 0) -> None:
-        """Nothing of it goes on for so long, from so many calls on; its monotonic clock may not even notice."""
+        """Freeze the actor for this time, after `calls` more calls; its monotonic clock may stop, too."""
         actor.freeze = _Freeze(calls, seconds, monotonic_stalls)
 
     def thaw(self, actor: Actor) -> None:
@@ -152,7 +152,7 @@ class World:
                 actor.monotonic_lost += freeze.seconds
 
     def _arm(self, actor: Actor, seconds: float) -> None:
-        """Its next turn; the one that was to come before is none any more."""
+        """Schedule the actor's next turn, which replaces a turn that was scheduled before."""
         actor.turn += 1
         turn = actor.turn
         self.after(seconds, lambda: self._switch(actor, turn))
@@ -178,7 +178,7 @@ class World:
 
 
 class Mutex:
-    """A lock between actors, in the place of one between threads: a thread that waits would stop all of them."""
+    """A lock between actors that replaces a lock between threads: a waiting thread would stop all actors."""
 
     def __init__(self, world: World) -> None:
         self._world = world

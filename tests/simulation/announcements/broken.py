@@ -1,4 +1,4 @@
-"""Announcements with one rule left out. Each lets two pods onto a node that exclude each other."""
+"""Announcements with one rule left out. Each variant lets two pods that exclude each other onto a node."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.simulation.broken import functions_of
 
 from .history import UNRULED
 
-# What is patched in are methods; their types are those of what they replace.
+# The patches are methods with the types of the methods that they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 
 def judged_before_others_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The announcement is put at the end of the log, whatever came there after it was read."""
+    """Appends the announcement at the end of the log, even if others were appended after the log was read."""
     append = InMemoryAnnouncementLog.append
 
     def at_the_end(self, announcement):
@@ -33,17 +33,17 @@ def judged_before_others_announced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bound_without_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pod is evaluated again, but its bind is not announced."""
+    """Evaluates the pod again, but does not announce its bind."""
     monkeypatch.setattr(InMemoryAnnouncementLog, "append", lambda self, announcement: True)
 
 
 def ended_when_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The announcement ends with the bind, and the cache does not show the pod yet."""
+    """Ends the announcement with the bind, before the cache shows the pod."""
     monkeypatch.setattr(binding, "BOUND", set())
 
 
 def withdrawn_while_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No answer came, and the Binding is on its way."""
+    """Withdraws the announcement although the Binding was not answered and is still on its way."""
     run = PreparedBind.run
 
     def withdrawing(self):
@@ -55,12 +55,12 @@ def withdrawn_while_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def until_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Binding takes effect after the time that its announcement says."""
+    """Lets a Binding take effect after its announcement has expired."""
     monkeypatch.setattr(protocol, "GRACE_SECONDS", -3.0)
 
 
 def unseen_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cache has never shown the pod, which is taken for one that has ended."""
+    """Takes a pod that the cache has never shown for a pod that has ended."""
     monkeypatch.setattr(
         reader,
         "has_ended",
@@ -71,13 +71,13 @@ def unseen_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def deleted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow bind gets a position that was taken and is free again."""
+    """Gives a slow bind a position that was taken and is free again."""
     monkeypatch.setattr(protocol, "RETENTION_SECONDS", -1000.0)
     monkeypatch.setattr(protocol, "TRIM_EVERY", 1)
 
 
 def only_pods_with_a_rule_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod of a scheduler whose profile has no rule is bound without a word to the others."""
+    """Does not announce the bind of a pod of a scheduler whose profile has no rule."""
     announce = protocol.Announcements.announce
 
     def of_its_own_rules(self, binding, found, deadline):
@@ -87,7 +87,7 @@ def only_pods_with_a_rule_are_announced(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def judged_by_its_own_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Announced pods on other nodes are left out, also of the same zone."""
+    """Ignores announced pods on other nodes, even in the same zone."""
     rejects = Policy.rejects_bind
 
     def with_pods_of_its_node(self, pod, node, snapshot, seconds_left):

@@ -1,9 +1,9 @@
-"""Binds of pods that exclude each other, in virtual time: real bind, real announcements, a node cache that is behind.
+"""Binds of pods that exclude each other, in virtual time: real bind, real announcements, an outdated node cache.
 
-A team has one pod on a node, by a plugin of one's own, or one in a zone, by required anti-affinity. Some pods are of a
-scheduler whose profile has no rule: they go anywhere, and the others keep away from them. At every call of the log, the
-cache or the API server the seed decides who goes on, and whether a bind is slow there. A Binding may arrive after its
-sender gave up. Pods end and come again.
+A team may have one pod on a node, by a custom plugin, or one in a zone, by required anti-affinity. Some pods belong to
+a scheduler whose profile has no rule: they may go anywhere, and other pods avoid them. At every call of the log, the
+cache or the API server the seed decides which actor continues, and whether a bind is slow there. A Binding may arrive
+after its sender gave up. Pods end and are created anew.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.simulation.world import EPOCH, World
 
 ZONE = "topology.kubernetes.io/zone"
 RULED, UNRULED = "ruled", "unruled"
-"""Names of schedulers. The profile of the second has no rule."""
+"""Names of schedulers. The profile of UNRULED has no rule."""
 
 TEAMS = 2
 PODS = 8
@@ -48,7 +48,7 @@ RECOVERY = 60.0
 
 
 class OnePerTeam(FilterPlugin):
-    """One pod of a team on a node."""
+    """Allows one pod of a team on a node."""
 
     name = "OnePerTeam"
 
@@ -62,7 +62,7 @@ _TAKEN = unschedulable("OnePerTeam", "node(s) had a pod of this team")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """domains: by node, that in which a team has one pod. is_affinity: whether the pods say so themselves."""
+    """domains: the domain of each node; a team has one pod in each. is_affinity: whether pods' specs have the rule."""
 
     plugin: AnyFilter
     domains: dict[str, str]
@@ -114,17 +114,17 @@ class _Published:
 
 
 class AnnouncementsHistory:
-    """One history; the same for the same seed. `run` raises AssertionError where the rule breaks."""
+    """A history, always the same for the same seed. `run` raises AssertionError if the rule is broken."""
 
     def __init__(self, seed: int) -> None:
         self.world = World(seed)
         self.rule = RULES[seed % len(RULES)]
         self.lost = 0.25
-        """The part of the answers to Bindings that does not arrive."""
+        """Share of the answers to Bindings that are lost."""
         self.bound = 0
         self.rejected = 0
         self.tries = 0
-        """Announcements that were put, or found their position taken."""
+        """Number of attempts to append an announcement, including those that found their position taken."""
         self.log = InMemoryAnnouncementLog()
         self.order: dict[tuple[str, str], int] = {}
         """The last position of each pod on each node, by UID and node."""
@@ -135,7 +135,7 @@ class AnnouncementsHistory:
         self._published = self._observed()
 
     def run(self) -> None:
-        """All of it, to the point where nothing may remain."""
+        """Run the whole history, until no announcement may remain."""
         for number in range(PODS):
             self._create_of_a_team(f"pod-{number}")
         for number in range(BINDERS):
@@ -155,7 +155,7 @@ class AnnouncementsHistory:
         return EPOCH + self.world.now
 
     def binder(self) -> Announcements:
-        """The announcements of a warm environment of its own."""
+        """Return the announcements of a separate warm environment."""
         return Announcements(
             _Log(self),
             _Cache(self),
@@ -176,7 +176,7 @@ class AnnouncementsHistory:
         self.world.pause(seconds)
 
     def between(self) -> None:
-        """Before and after every call. A bind may die there."""
+        """Let others continue before and after every call. A call may be slow."""
         slow = self.world.random.random() < 0.05
         self.world.pause(2.5 if slow else self.world.random.choice((0.0, 0.0, 0.01, 0.1, 0.6)))
 
@@ -187,7 +187,7 @@ class AnnouncementsHistory:
         return FoundPod(pod.uid, pod.node, str(pod.version), False, pod.content)
 
     def arrived(self, binding: Binding) -> Created | Refused:
-        """A Binding is at the API server: uid and resourceVersion are preconditions."""
+        """Carry out a Binding at the API server: uid and resourceVersion are preconditions."""
         pod = self.pods.get(binding.pod_name)
         if pod is None:
             return Refused(404, "not found")
@@ -199,7 +199,7 @@ class AnnouncementsHistory:
         return Created()
 
     def _check_rule(self, bound: _Pod) -> None:
-        """Of two pods of a team in a domain, the one that was announced later has no rule."""
+        """Assert that, of two pods of a team in a domain, the pod that was announced later has no rule."""
         domain = self.rule.domains[bound.node]
         for other in self.pods.values():
             if other is bound or other.team != bound.team or self.rule.domains.get(other.node) != domain:
@@ -225,7 +225,7 @@ class AnnouncementsHistory:
         return _Published(Snapshot.of(self.rule.nodes, pods), seen)
 
     def _publish(self) -> None:
-        """What was observed now is visible a little later."""
+        """Make the current state visible a little later."""
         observed = self._observed()
 
         def visible() -> None:
@@ -255,7 +255,7 @@ class AnnouncementsHistory:
             self.rejected += outcome is BindOutcome.REJECTED
 
     def _check_end(self) -> None:
-        """A new reader finds every pod in the cache, and nothing else in the log."""
+        """Assert that a new reader finds every pod in the cache, and no other pod in the log."""
         reader, found = AnnouncementReader(self.log), self.published()
         assert reader.pods_to_add(reader.read()[0], found.snapshot, found.seen) == []
         assert len(self.log.read(1)) < self.bound + self.rejected
@@ -296,7 +296,7 @@ class _Log(AnnouncementLog):
 
 
 class _Cache(NodeCache):
-    """The node cache, for one binder: it reads the log, then what is published."""
+    """The node cache of one binder: it reads the log, then the published state."""
 
     def __init__(self, history: AnnouncementsHistory) -> None:
         self._history = history
@@ -323,7 +323,7 @@ def _fail(error: Exception) -> None:
 
 
 class _Binder(PodBinder):
-    """The API server, for bind. Where an answer is lost, the Binding arrives within the grace period."""
+    """The API server for bind. If an answer is lost, the Binding arrives within the grace period."""
 
     def __init__(self, history: AnnouncementsHistory) -> None:
         self._history = history

@@ -1,6 +1,6 @@
 """Members of gangs that are bound at the same time, in virtual time: real bind, real barrier, real commit.
 
-At each call of a table or of the API server another bind goes on. One of all calls may be cut short. What must hold is
+At each call of a table or of the API server another bind may continue. One call may be interrupted. The invariants are
 checked at every Binding and at every version of the ledger, not only at the end.
 """
 
@@ -95,7 +95,7 @@ class Member:
 
 
 class _WorldClock(HandDrivenClock):
-    """A clock on which waiting lets others run."""
+    """A clock that lets other actors run while it waits."""
 
     def __init__(self, world: World) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class _WorldClock(HandDrivenClock):
 
 
 class GangPods(PodsInMemory):
-    """Looks at every Binding that is carried out."""
+    """Pods that check every Binding that is carried out."""
 
     def __init__(self, check: Callable[[Binding], None]) -> None:
         super().__init__()
@@ -137,8 +137,8 @@ class GangWorld:
         request_seconds: float = REQUEST_SECONDS,
         slots: int = sys.maxsize,
     ) -> None:
-        """zones: of nodes, by their label ZONE. request_seconds: how long each request to the tables takes. slots: how
-        many binds run at once; the scheduler tries others again later."""
+        """zones: the nodes' values of the label ZONE. request_seconds: duration of each request to the tables. slots:
+        how many binds run at once; the scheduler tries others again later."""
         self.world = World(seed)
         self._http_timeout = http_timeout
         self.members = {member.name: member for member in members}
@@ -208,7 +208,7 @@ class GangWorld:
         return result.outcome
 
     def end(self, member: Member) -> None:
-        """The pod is gone, and its share is released."""
+        """Delete the pod and release its share."""
         self.pods.delete(member.name)
         ledger = self.ledger.node(member.node)
         assert ledger is not None
@@ -216,7 +216,7 @@ class GangWorld:
             Ledger(self.ledger).release(member.node, ledger.entries[member.uid], ledger=ledger)
 
     def replace(self, member: Member, node: str = "") -> None:
-        """The pod is gone, and another one comes in its place. node: another one than before."""
+        """Replace the pod with a new one. node: the new pod's node if it differs."""
         self.end(member)
         again = replace(member, generation=member.generation + 1, node=node or member.node)
         self.members[member.name] = again
@@ -228,7 +228,7 @@ class GangWorld:
             self._add(member)
 
     def publish(self) -> tuple[Snapshot, Mapping[str, Pod]]:
-        """What the leader publishes: bind finds it in the node cache. The pods: all, by namespace and name."""
+        """Publish into the node cache as the leader does; return the snapshot and all pods by namespace and name."""
         stored = self.pods.all()
         if self._published is None or self._published[0] != stored:
             nodes = [
@@ -243,11 +243,11 @@ class GangWorld:
         return self._published[1:]
 
     def lose_table(self) -> None:
-        """The items of gangs and domain are gone, as after a restore from a backup."""
+        """Lose the items of gangs and of the domain, as after a restore from a backup."""
         self.gangs = InMemoryGangTable(self.ledger)
 
     def occupy(self, node: str, shares: Mapping[str, int], *, before: str) -> None:
-        """Another pod gets this of the node just before the first call of this name."""
+        """Reserve these shares of the node for another pod just before the first call of this name."""
         other = Entry(PodKey("ml", "other", "uid-other"), EntryState.RESERVED, "attempt-other", shares, EPOCH)
         self.wire.ambush[before] = lambda: reserve(Ledger(self.ledger), node, other)
 
@@ -266,14 +266,14 @@ class GangWorld:
         self.world.start(member.name, tried)
 
     def run(self, seconds: float = 60.0, *, tries: int = 100) -> None:
-        """All members are scheduled, one shortly after the other."""
+        """Schedule all members, shortly after each other."""
         for number, member in enumerate(self.members.values()):
             self.schedule(member, after=0.01 * number, tries=tries)
         self.world.run(seconds)
         self.wire.deliver()
 
     def bound(self, gang: str | None = "train") -> set[str]:
-        """The members that are on a node; None: of all gangs."""
+        """Return the gang's members that are on a node; None: the members of all gangs."""
         on_nodes = {name for (_, name), pod in self.pods.all().items() if pod.node}
         return {name for name in on_nodes if gang is None or self.members[name].gang == gang}
 
@@ -288,7 +288,7 @@ class GangWorld:
                 yield name, pod
 
     def assert_whole(self, gang: str = "train") -> None:
-        """Assert that all members of the gang are on their nodes, or none."""
+        """Assert that either all members of the gang are on their nodes or none is."""
         members = {name for name, member in self.members.items() if member.gang == gang}
         assert self.bound(gang) in (set(), members), f"only {self.bound(gang)} of {gang} are bound"
 
@@ -304,7 +304,7 @@ class GangWorld:
             assert len(others) == 1, f"members of {member.gang} are in {others}"
         item = self.gangs.gang(member.key)
         if item is None or item.state is not GangState.COMMITTED:
-            # The commit was lost, or its time is over: the members that it bound are its proof.
+            # The commit was lost or has expired: the members that it bound prove it.
             others = {name for name, pod in self._living(member.gang) if pod.node and name != member.name}
             assert others, f"{member.name} is bound, and its gang is {item and item.state}"
         else:
@@ -316,7 +316,7 @@ class GangWorld:
 
 
 def node_object(name: str, zone: str = "", licences: int = 2) -> dict[str, object]:
-    """A v1.Node with what its ledger has."""
+    """Return a v1.Node with the resources of its ledger."""
     metadata = {"name": name, "labels": {ZONE: zone} if zone else {}, "annotations": {"example.com/gpus": "8000,8000"}}
     return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {"pods": "110", LICENCE: str(licences)}}}
 
@@ -328,7 +328,7 @@ def cluster_of(pods: PodsInMemory, nodes: Iterable[str], zones: Mapping[str, str
 
 
 def gang_of(size: int, *, per_node: int = 1, name: str = "train", prefix: str = "", **fields: object) -> list[Member]:
-    """Members of one gang, so many on each node. prefix: of the pods' names; by default the gang's name."""
+    """Return a gang's members, `per_node` on each node. prefix: of the pods' names, by default the gang's name."""
     fields = {"minimum": size, **fields}
     return [
         Member(f"{prefix or name}-{number}", f"node-{number // per_node:04}", name, **fields)  # type: ignore[arg-type]
@@ -336,11 +336,11 @@ def gang_of(size: int, *, per_node: int = 1, name: str = "train", prefix: str = 
     ]
 
 
-# Two gangs on room for one, from seeds: one of them runs, then the other, and never a part of one.
+# Two gangs compete for room for one, in histories drawn from seeds: they run one after the other, each as a whole.
 
 
 def run_two_gangs(seed: int) -> None:
-    """One history; the same one for the same seed. Raises AssertionError where something does not hold."""
+    """Run a history, always the same for the same seed. Raises AssertionError if an invariant is broken."""
     random = Random(seed)
     members = [*gang_of(6), *gang_of(6, name="other", priority=seed % 2)]
     random.shuffle(members)
@@ -350,7 +350,7 @@ def run_two_gangs(seed: int) -> None:
     world.world.run(180.0)
     first = "train" if world.bound("train") else "other"
     assert sorted(len(world.bound(gang)) for gang in ("train", "other")) == [0, 6], f"seed {seed}"
-    # The first ends, and the other one runs.
+    # The first gang ends, and the other gang runs.
     for member in members:
         if member.gang == first:
             world.end(member)

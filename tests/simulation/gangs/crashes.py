@@ -1,9 +1,9 @@
-"""Every call of all binds of a gang, cut short in every way, one at a time.
+"""Every call of all binds of a gang, interrupted in every way, one at a time.
 
-A process that lives is not cut short by an error of the table: then all members are bound by their calls, or none.
+If the table fails and no process dies, the calls bind either all members or none.
 
-Either the scheduler tries each member again, and no watcher helps: all are bound. Or nobody comes again, and watchers
-run: what was reserved is given back, unless the gang is committed and its members are on nodes.
+Either the scheduler tries each member again without watchers: then all are bound. Or it does not, and watchers run:
+then they release every reservation, unless the gang is committed and its members are on nodes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .binds import GangWorld, Member, gang_of
 from .watchers import LATEST_SECONDS, SUCCESSOR_SECONDS, Watchers, assert_given_back_or_committed
 
 SECONDS = 120.0
-"""Long enough for every retry."""
+"""Time in seconds that is long enough for every retry."""
 
 MOST_CALLS = 100_000
 
 ENDED_SECONDS = 10.0
-"""All binds that are tried once have ended."""
+"""Time in seconds after which all binds that are tried once have ended."""
 
 WRITES = frozenset({"PutItem", "PutItem open", "PutItem domain", "join", "withdraw", "TransactWriteItems", "Binding"})
 
@@ -34,16 +34,16 @@ API_CALLS = frozenset({"GET", "Binding"})
 UNANSWERED = (Fault.LOST, Fault.UNSENT, Fault.LATE)
 
 LATE_SECONDS = 1.0
-"""While the other binds still wait."""
+"""Time in seconds after which late calls arrive, while the other binds still wait."""
 
 UNANSWERED_CALLS = (1, 2, 12)
-"""Of all binds together, one after the other."""
+"""Numbers of consecutive unanswered calls, counted over all binds."""
 
 LARGE_GANG, LARGE_GANG_TIMEOUT = 250, 29.0
-"""From so many members on, the scheduler needs longer than a call with the default httpTimeout waits."""
+"""For a gang of this size or larger, the scheduler needs longer than the default httpTimeout lets a call wait."""
 
 FEW_TRIED = "4 members"
-"""Of this kind also: the scheduler tries only some."""
+"""Kind of gang for which there are also cases in which the scheduler tries only some members."""
 
 GANGS: dict[str, Sequence[Member]] = {
     "4 members": gang_of(4),
@@ -53,11 +53,11 @@ GANGS: dict[str, Sequence[Member]] = {
 
 
 class Afterwards(StrEnum):
-    """What happens when the binds have ended.
+    """The steps after the binds have ended.
 
-    COMES_AGAIN: the scheduler tries each member again; without watchers. STAYS: the pods stay, and nobody tries them.
-    DELETED: the pods are deleted. RETURNS: as STAYS, and when the watchers have done their work, the scheduler tries
-    the members again.
+    COMES_AGAIN: the scheduler tries each member again, without watchers. STAYS: the pods stay, but are not tried
+    again. DELETED: the pods are deleted. RETURNS: as STAYS, and when the watchers have done their work, the scheduler
+    tries the members again.
     """
 
     COMES_AGAIN = "comes again"
@@ -68,9 +68,9 @@ class Afterwards(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call of one gang. tried: so many members are; None: all. kills_all: the process of all binds ends there.
-    watcher_dies_at: the boundary of a call at which the first of two watchers dies, one after the other; None: it
-    lives. two_watchers: both run, and one of them is deposed.
+    """A fault at a call of a gang's binds. tried: how many members are tried; None: all. kills_all: all binds die then.
+    watcher_dies_at: the boundary of a call at which the first watcher dies and a successor takes over; None: it does
+    not die. two_watchers: both run, and one of them is deposed.
     """
 
     members: Sequence[Member]
@@ -83,7 +83,7 @@ class Case:
     watcher_dies_at: int | None = None
 
     def run(self) -> GangWorld:
-        """Raises AssertionError where something does not hold."""
+        """Run the case. Raises AssertionError if an invariant is broken."""
         return self._without_watchers() if self.afterwards is Afterwards.COMES_AGAIN else self.with_watchers()[0]
 
     def _without_watchers(self) -> GangWorld:
@@ -122,7 +122,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class TableErrorCase:
-    """The table does not answer so many calls. Every member is tried once, and its process lives."""
+    """The table does not answer some consecutive calls. Every member is tried once, and no process dies."""
 
     members: Sequence[Member]
     fault: Fault
@@ -130,7 +130,7 @@ class TableErrorCase:
     calls: int
 
     def run(self) -> GangWorld:
-        """Raises AssertionError where something does not hold."""
+        """Run the case. Raises AssertionError if an invariant is broken."""
         world = world_of(self.members, dict.fromkeys(range(self.fault_at, self.fault_at + self.calls), self.fault))
         world.wire.answered = API_CALLS
         world.world.start("network", lambda: self._deliver(world))
@@ -149,7 +149,7 @@ def world_of(members: Sequence[Member], faults: Mapping[int, Fault] | None = Non
 
 
 def calls_of(members: Sequence[Member]) -> list[str]:
-    """The calls that the binds of such a gang make without a fault, in their order."""
+    """Return the calls that the binds of such a gang make without a fault, in their order."""
     world = world_of(members)
     world.run(SECONDS)
     return world.wire.calls
@@ -159,7 +159,7 @@ def cases() -> Iterator[Case]:
     """Yield every call with every fault, for each kind of gang of 4 and each continuation."""
     two_watchers = cycle((False, True))
     for (name, members), afterwards in product(GANGS.items(), Afterwards):
-        # A fault makes binds longer: they look again.
+        # A fault adds calls: binds read again.
         calls = len(calls_of(members)) + 8
         for fault_at, fault in product(range(calls), Fault):
             yield Case(members, fault, fault_at, afterwards, two_watchers=next(two_watchers))
@@ -173,7 +173,7 @@ def cases() -> Iterator[Case]:
 
 
 def table_error_cases() -> Iterator[TableErrorCase]:
-    """At every call of the table, for each kind of gang of 4; and in a commit in two phases."""
+    """Yield faults at every call of the table for each kind of gang of 4, and at those of a two-phase commit."""
     large = gang_of(120)
     places = [(members, range(len(calls_of(members)))) for members in GANGS.values()]
     for members, numbers in (*places, (large, _commit_calls(large))):
@@ -182,8 +182,8 @@ def table_error_cases() -> Iterator[TableErrorCase]:
 
 
 def cases_of_watchers() -> Iterator[Case]:
-    """The watcher dies at every boundary of its calls, while it ends what a bind has left that died after one of its
-    writes."""
+    """Yield cases in which a bind dies after one of its writes, and the watcher dies at a boundary of a call while it
+    cleans up."""
     for members, afterwards in product(GANGS.values(), (Afterwards.STAYS, Afterwards.DELETED)):
         for fault_at, name in enumerate(calls_of(members)):
             if name in WRITES:
@@ -200,7 +200,7 @@ def _watcher_cases(case: Case) -> Iterator[Case]:
 def commit_cases(
     members: Sequence[Member], afterwards: Sequence[Afterwards] = (Afterwards.COMES_AGAIN,)
 ) -> Iterator[Case]:
-    """The calls of the commit in two phases, and one before and after, with every fault."""
+    """Yield every fault at the calls of the two-phase commit, and at one call before and after it."""
     two_watchers = cycle((False, True))
     for each, fault_at in product(afterwards, _commit_calls(members)):
         for fault in Fault:
@@ -210,7 +210,7 @@ def commit_cases(
 
 
 def _commit_calls(members: Sequence[Member]) -> list[int]:
-    """The numbers of the calls of a commit in two phases, with one before and one after."""
+    """Return the numbers of the calls of a two-phase commit, with one call before and one after it."""
     calls = calls_of(members)
     first = next(number for number, name in enumerate(calls) if name == "TransactWriteItems")
     last = calls.index("PutItem committed")

@@ -1,6 +1,6 @@
 """Watchers beside the binds of gangs: the real watch of gangs and the real reconciler, as the leader runs them.
 
-A watcher may die at any of its calls. Its successor begins a second later, with what is published.
+A watcher may die at any of its calls. Its successor begins a second later, with the published state.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ CALL_SECONDS = 0.001
 SUCCESSOR_SECONDS = 1.0
 
 LATEST_SECONDS = 30.0 + 5 * POLL_SECONDS
-"""After its last call has died, a gang is committed whole or gone within this time: the age at which the watch and the
-reconciler act, and a few of their looks."""
+"""Time in seconds after the last call has died until a gang is completely committed or gone: the age at which the watch
+and the reconciler act, and a few of their polls."""
 
 
 class WatcherDied(BaseException):
-    """The process ended here."""
+    """Ends the watcher's process."""
 
 
 class Watchers:
-    """The watchers of one world, one after the other or two at once: the earlier one does not know of the later."""
+    """The watchers of a world, in succession or two at once; an earlier watcher does not know of a later one."""
 
     def __init__(self, world: GangWorld, *, dies_at: int | None = None) -> None:
         """dies_at: the number of the boundary before or after a call at which the first watcher dies."""
@@ -45,7 +45,7 @@ class Watchers:
         self._dies_at = dies_at
         self._epoch = 1
         self.boundaries = 0
-        """Of the first watcher, until now."""
+        """Number of call boundaries that the first watcher has passed."""
         world.ledger.put_marker(Marker(MarkerState.READY, 1, EPOCH, "ready"), world.ledger.marker())
 
     def start(self, *, after: float = 0.0) -> None:
@@ -120,7 +120,7 @@ class Watchers:
 
 
 def assert_given_back_or_committed(world: GangWorld, case: object) -> None:
-    """All that binds have reserved is given back, but what members on nodes have; no gang is being placed any more."""
+    """Assert that only members on nodes hold reservations, and that no gang is still being placed."""
     items = {item.key: item.state for item in world.gangs.gangs()}
     assert not {GangState.OPEN, GangState.PREPARING, GangState.ROLLING_BACK} & set(items.values()), f"{case}: {items}"
     assert world.gangs.domain().open is None, f"{case}: the domain is not closed"

@@ -1,4 +1,4 @@
-"""The wire between binds and the table of gangs: at each request others go on, and one of all may be cut short."""
+"""The wire between binds and the table of gangs: other actors may continue at each request, and requests may fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REQUEST_SECONDS = 0.001
 
 
 class Turns(Wire):
-    """At every call another actor may go on. Faults are by the number of the call among those of all binds."""
+    """Lets another actor continue at every call. Faults are keyed by the number of the call, counted over all binds."""
 
     def __init__(
         self, world: World, faults: Mapping[int, Fault] | None = None, seconds: float = REQUEST_SECONDS
@@ -25,7 +25,7 @@ class Turns(Wire):
         super().__init__(faults or {})
         self._world, self.seconds = world, seconds
         self.ambush: dict[str, Callable[[], object]] = {}
-        """What happens once before a call of this name."""
+        """By the name of a call, an action that happens once before it."""
 
     def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
         self._world.pause(self.seconds)

@@ -1,7 +1,7 @@
-"""The orphan that chance hardly ever makes: one in the place of a published log item that no snapshot holds yet.
+"""An orphan that rarely occurs by chance: one in the place of a published log item that no snapshot contains yet.
 
 A leader stops with a log item on its way. Its successor publishes that version, and stops as well. When the published
-item has expired, the first one's arrives. Readers must take neither it nor what lies behind it.
+item has expired, the first leader's item arrives. Readers must apply neither this item nor those that follow it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SOON = 0.5
 
 
 class Ambush:
-    """Laid again and again. `stop_all`: no watcher from now on, for long."""
+    """Delays log items to create orphans. `stop_all`: stops all watchers for a long time."""
 
     def __init__(self, world: World, stop_all: Callable[[], None]) -> None:
         self._world = world
@@ -26,7 +26,7 @@ class Ambush:
         self._is_lifted = False
 
     def lay(self) -> None:
-        """The next log item that is sent is caught; if there is none on its way yet."""
+        """Catch the next log item that is sent, unless one has been caught already."""
         self._is_laid = self._caught is None
 
     def lift(self) -> None:
@@ -34,7 +34,7 @@ class Ambush:
         self._is_laid, self._is_lifted = False, True
 
     def meet(self, uid: str, item: LogItem, write: Callable[[], object]) -> None:
-        """A log item is sent. May not return."""
+        """Called when a log item is sent. Raises and crashes the sender if the item is caught."""
         if self._is_laid:
             self._is_laid = False
             self._caught, self._is_overtaken = (uid, item.version, write), False
@@ -43,7 +43,7 @@ class Ambush:
             raise TableUnavailable("the request is still on its way")
 
     def awaits(self, uid: str, version: int) -> bool:
-        """Whether this is the item in whose place the late one comes: TTL cleans in any order, so let it be first."""
+        """Return whether the late item takes this item's place: TTL deletes in any order, so maybe this one first."""
         return self._caught is not None and self._caught[:2] == (uid, version)
 
     def published(self, uid: str, version: int) -> None:
@@ -56,7 +56,7 @@ class Ambush:
             self._world.after(self._world.random.uniform(0.0, SOON), self._stop)
 
     def cleaned(self, uid: str, version: int) -> None:
-        """A log item has expired and is gone."""
+        """Called when a log item has expired and is deleted."""
         if self._caught is not None and self._caught[:2] == (uid, version):
             write, self._caught = self._caught[2], None
             write()

@@ -1,4 +1,4 @@
-"""Readers with one rule left out. Each loses data or applies what was never published; the simulation must notice.
+"""Readers with one rule left out. Each loses data or applies unpublished data; the simulation must notice.
 spec/fails has most of them too.
 """
 
@@ -15,12 +15,12 @@ from tests.simulation.broken import functions_of
 
 BEYOND = 5_000
 
-# What is patched in are methods; their types are those of what they replace.
+# The patches are methods with the types of the methods that they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 
 def cursor_is_the_last_version_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader goes on to whatever stands in the log, published or not."""
+    """The reader applies every item in the log, published or not."""
     along = NodeCacheReader._replay_log
 
     def beyond(self, uid, start, state, pointer):
@@ -34,14 +34,14 @@ def cursor_is_the_last_version_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def log_without_the_chain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader follows the global version: what stands in the logs of its parts up to there counts as published."""
+    """The reader follows the global version: all items of its parts up to this version count as published."""
     monkeypatch.setattr(
         reader, "published_items", lambda items, since, through: sorted(items, key=lambda item: item.version)
     )
 
 
 def chain_followed_forwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader goes from the item that it has to the next one that names it, which an orphan does too."""
+    """The reader goes from its item to the next item that names it, which may be an orphan."""
 
     def forwards(items, since, through):
         found = []
@@ -57,7 +57,7 @@ def chain_followed_forwards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chain_of_versions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Links without the epoch: an orphan may stand in the place of the item that was published."""
+    """Links do not contain the epoch: an orphan may stand in the place of the published item."""
 
     def by_version(items, since, through):
         left = {(item.part, item.version): item for item in items}
@@ -76,7 +76,7 @@ def chain_of_versions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chain_of_versions_alone_without_compacted_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And also where the log may have been cleaned."""
+    """The same, and the reader also follows links into a part of the log that may have been cleaned."""
     following = NodeCacheReader._cursor_for
 
     def below(self, uid, pointer, parts, *, is_current):
@@ -87,7 +87,7 @@ def chain_of_versions_alone_without_compacted_version(monkeypatch: pytest.Monkey
 
 
 def further_part_at_an_older_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow thread loads a part that its environment lacks, at the head that it has read."""
+    """A slow thread loads a part that its environment lacks, at the outdated head that the thread has read."""
     following = NodeCacheReader._cursor_for
 
     def whatever(self, uid, pointer, parts, *, is_current):
@@ -100,7 +100,7 @@ def further_part_at_an_older_head(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def further_part_from_the_log_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that needs one part more goes on from its version, as if it had that part until then."""
+    """A reader that needs a further part continues from its version, as if it already had that part."""
     following = NodeCacheReader._cursor_for
 
     def as_if(self, uid, pointer, parts, *, is_current):
@@ -113,7 +113,7 @@ def further_part_from_the_log_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def log_key_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A recreated head begins at the old head's versions and epochs, and takes its log for its own."""
+    """A recreated head reuses the versions and epochs of the old head, and takes the old head's log for its own."""
     log, put_log = InMemoryCacheTable.log, InMemoryCacheTable.put_log
     monkeypatch.setattr(InMemoryCacheTable, "log", lambda self, uid, *rest: log(self, "", *rest))
     monkeypatch.setattr(InMemoryCacheTable, "put_log", lambda self, uid, *rest: put_log(self, "", *rest))
@@ -132,7 +132,7 @@ def cursor_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow thread takes its environment back to the head that it has read."""
+    """A slow thread takes its environment back to the older head that the thread has read."""
     following, has = NodeCacheReader._cursor_for, reader._Cursor.has
 
     def of_this_head(self, uid, pointer, parts):

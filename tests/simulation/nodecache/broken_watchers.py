@@ -1,4 +1,4 @@
-"""Watchers with one rule left out. Each loses data, or lets two write at once, or makes the cache unreadable; the
+"""Watchers with one rule left out. Each loses data, lets two leaders write at once, or makes the cache unreadable; the
 simulation must notice. spec/fails has most of them too.
 """
 
@@ -30,7 +30,7 @@ from tests.simulation.broken import functions_of
 
 from .broken_readers import chain_of_versions_alone
 
-# What is patched in are methods; their types are those of what they replace.
+# The patches are methods with the types of the methods that they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 
@@ -49,7 +49,7 @@ def link_to_an_item_of_any_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def head_names_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A publication takes what stands in the log of the other parts for published."""
+    """A publication takes the items in the logs of the other parts for published."""
     publish = Writer._publish
 
     def with_orphans(self, pointer):
@@ -65,7 +65,7 @@ def head_names_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def replacement_leaves_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is published anew has no log items. So a reader whose part seems to be the same reads nothing."""
+    """A replaced state has no log items. So a reader whose part seems to be unchanged reads nothing."""
     publish = Writer._publish
 
     def as_before(self, pointer):
@@ -77,7 +77,7 @@ def replacement_leaves_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snapshot_without_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The log of each part is to go on from the snapshot's version, though its newest item is older."""
+    """The log of each part continues from the snapshot's version, though its newest item is older."""
     with_snapshot = Writer._with_snapshot
 
     def of_its_version(self, objects, pointer):
@@ -89,14 +89,14 @@ def snapshot_without_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def release_without_a_look_at_the_holder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """client-go's flaw: an ex-leader that was paused blanks its successor's record."""
+    """client-go's flaw: a former leader that was paused blanks its successor's record."""
 
     def blank(lock: LeaseLock, identity: str, clock: Clock) -> ReleaseOutcome:
         found = lock.get()
         if not isinstance(found, Lease):
             return ReleaseOutcome.UNKNOWN
         spec = found.spec
-        # And, as a release would if it wrote its own epoch: the epoch of the term that ended.
+        # It also writes the epoch of the term that ended, as a release that writes its own epoch would.
         written = lock.update(
             found, LeaseSpec("", 1, spec.acquire_time, clock.wall(), max(0, spec.lease_transitions - 1))
         )
@@ -106,7 +106,7 @@ def release_without_a_look_at_the_holder(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def take_over_in_the_same_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two leaders write in one epoch: neither can replace what the other has left."""
+    """Two leaders write in one epoch: neither can replace the other's log items."""
     claim = LeaderElector._claim
 
     def same(self, found, lease_transitions, acquire_time=None):
@@ -192,7 +192,7 @@ def log_item_without_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def changes_cut_anew_after_a_lost_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A version's bytes are not final: a late attempt replaces what its own writer has published meanwhile."""
+    """A version's bytes are not final: a late attempt replaces an item that the same writer has since published."""
     flush = Writer.flush
 
     def put_log(self: InMemoryCacheTable, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
@@ -225,7 +225,7 @@ def changes_of_a_failed_flush_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def publication_in_doubt_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next one is made as if the one whose answer was lost had not been written."""
+    """The next publication assumes that the publication whose answer was lost was not written."""
     flush = Writer.flush
 
     def flush_on(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
@@ -249,8 +249,8 @@ def going_on_from_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def full_snapshot_without_compacted_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Readers of an older version look for a log item where there is a snapshot only, and find an orphan; without the
-    epochs in the links they take it."""
+    """Readers of an older version look for a log item where there is only a snapshot, and find an orphan; without the
+    epochs in the links they apply it."""
     publish = Writer._publish
 
     def as_before(self, pointer):
@@ -268,7 +268,7 @@ def snapshot_never_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def positions_of_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flush says it has come as far as the watches, though it waits with half of the changes."""
+    """A flush records the positions of the watches, though it holds back half of the changes."""
     publish = Leader._publish
 
     def half(self):

@@ -28,7 +28,7 @@ from tests.simulation.world import EPOCH, Actor, World
 RESOURCES = ("nodes", "pods")
 WATCH_SECONDS = float(OPTIONS.watch_seconds)
 RETRY_SECONDS = 1.0
-"""Between two tries of a watch to reach the server."""
+"""Time in seconds between two attempts of a watch to reach the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class _Happened:
 class ApiServer:
     """The state of the cluster and its history. `compact` forgets it, as etcd does after five minutes.
 
-    `past` is never forgotten: what a reader of some resourceVersion must have seen, by resource.
+    `past` is never forgotten: by resource, the state that a reader of each resourceVersion must have seen.
     """
 
     def __init__(self, world: World) -> None:
@@ -80,19 +80,19 @@ class ApiServer:
         self._tell()
 
     def stop(self) -> None:
-        """No answer from now on; watches break."""
+        """Stop answering; watches break."""
         self.down = True
         self._tell()
 
     def start(self, *, forgets: bool) -> None:
-        """Answer again; without the history, if it `forgets`."""
+        """Answer again, without the history if `forgets` is true."""
         self.down = False
         if forgets:
             self.compact()
         self._tell()
 
     def await_change(self, seconds: float) -> None:
-        """Called by a watch: until something happens, or so long."""
+        """Called by a watch: wait for a change, at most for this time."""
         actor = self._world.current()
         self._watching.append(actor)
         self._world.wait(seconds)
@@ -127,7 +127,7 @@ class SimulatedCluster(Cluster):
 
 
 class _Watch(ClusterWatch):
-    """As the watches of cluster/watch: an event for each change, a bookmark where only others changed, and ends."""
+    """Like the watches of cluster/watch: an event for each change, a bookmark if only other resources changed, ends."""
 
     def __init__(self, world: World, server: ApiServer, positions: Mapping[str, Position]) -> None:
         super().__init__(RESOURCES, positions)

@@ -1,7 +1,7 @@
-"""A day of the deployed watcher in a quiet cluster: started by the schedule, bounded runs, one hand-over after another.
+"""A day of the deployed watcher in a quiet cluster: started by the schedule, with limited runs and many hand-overs.
 
-Nothing is faulty here but the schedule, and what a plan of crashes takes away. What is measured is how old the head's
-signs of life become.
+The only faults are those of the schedule and planned crashes. The measured values are the greatest ages of the head's
+heartbeat and observation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .table import Faults, Network, SimulatedLock, SimulatedTable
 
 DAY = 24 * 3600.0
 BUDGET = 14.5 * 60.0
-"""A function may run for 15 minutes; what is left is for a cold start, a slow last call, and the release."""
+"""Length of a run in seconds. Lambda allows 15 minutes; the rest is for a cold start, a slow last call, the release."""
 
 COLD_START = (0.3, 2.5)
 
@@ -39,15 +39,15 @@ OLDEST_HEARTBEAT = 5.0
 OLDEST_OBSERVATION = 75.0
 LONGEST_RECOVERY = 150.0
 LONGEST_RECOVERY_WITH_STANDBY = 30.0
-"""What a day must keep to, in seconds."""
+"""Limits that a day must keep, in seconds."""
 
 
 @dataclass(slots=True)
 class Arrangement:
-    """How the watcher is deployed, and what happens to it. Seconds.
+    """How the watcher is deployed, and its faults. Times are in seconds.
 
-    `standby`: one candidate more waits for as long as it may. `crashes`: when the leader is killed. `clock_error`: how
-    far a function's clock may be off.
+    `standby`: another candidate waits as long as it may. `crashes`: when the leader is killed. `clock_error`: the
+    largest error of a function's clock.
     """
 
     seed: int
@@ -59,12 +59,12 @@ class Arrangement:
 
 
 def quiet(seed: int) -> Arrangement:
-    """A day without crashes; of the starts some are left out, though never two in a row, and some come twice."""
+    """Return a day without crashes; some starts are dropped, never two in a row, and some come twice."""
     return Arrangement(seed, starts=Starts(dropped=0.02, doubled=0.05, in_a_row=1))
 
 
 def crashing(seed: int, duration: float = DAY, *, standby: bool = False) -> Arrangement:
-    """The leader is killed every 20 minutes or so."""
+    """Return a day on which the leader is killed about every 20 minutes."""
     random = Random(seed)
     crashes = (at + random.uniform(0.0, 600.0) for at in count(900, 1200))
     within = tuple(takewhile(lambda at: at < duration - 2 * LONGEST_RECOVERY, crashes))
@@ -73,9 +73,9 @@ def crashing(seed: int, duration: float = DAY, *, standby: bool = False) -> Arra
 
 @dataclass(slots=True)
 class Ages:
-    """The worst that a reader could have seen, in seconds.
+    """The greatest ages that a reader could have seen, in seconds.
 
-    `recoveries`: from a crash to the next publication; `with_standby`: the same where a standby was waiting.
+    `recoveries`: from a crash to the next publication; `with_standby`: the same if a standby was waiting.
     """
 
     heartbeat: float = 0.0
@@ -84,7 +84,7 @@ class Ages:
     with_standby: list[float] = field(default_factory=list)
     hand_overs: int = 0
     running: float = 0.0
-    """Seconds of all runs: what is paid for."""
+    """Total time of all runs in seconds, which is billed."""
 
 
 class Day(Witness):
@@ -104,7 +104,7 @@ class Day(Witness):
         self._schedule = Schedule(self._world, arrangement.starts, self._start)
 
     def run(self) -> Ages:
-        """The worst ages from the first publication on; those after a crash count as recoveries only."""
+        """Run the day. Return the greatest ages after the first publication; recoveries count separately."""
         for number in range(3):
             self._server.put("nodes", f"node-{number}")
         self._schedule.begin()
@@ -129,7 +129,7 @@ class Day(Witness):
         self._check_head(before)
 
     def _check_head(self, head: Head | None) -> None:
-        """At the moment before it is replaced, a head is as old as it ever becomes."""
+        """Record the head's ages, which are greatest just before it is replaced."""
         if head is not None and head.pointer is not None:
             now = EPOCH + self._world.now
             self.ages.heartbeat = max(self.ages.heartbeat, now - head.pointer.heartbeat)
@@ -141,7 +141,7 @@ class Day(Witness):
         self._runs[name] = self._world.start(name, lambda: self._watch(name))
 
     def _watch(self, name: str) -> WatcherOutcome:
-        """As runtime/watcher/watcher_run does it, in virtual time."""
+        """Run the watcher as runtime/watcher/watcher_run does, in virtual time."""
         world, actor = self._world, self._world.current()
         started = world.now
         actor.wall_error = world.random.uniform(-self._plan.clock_error, self._plan.clock_error)

@@ -1,7 +1,7 @@
 """One history: watchers that come and go, readers, a cluster that changes, and faults, all drawn from a seed.
 
-Every write is held against the invariants when it is carried out, every answer when a reader gets it; at the end there
-is quiet, and all readers must have the same state.
+Every write is checked against the invariants when it is carried out, every answer when a reader gets it. At the end
+nothing changes any more, and all readers must have the state of the cluster.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _NEEDED: tuple[tuple[Parts, ...], ...] = (
     (NODES_ONLY, NODES_ONLY, NODES_ONLY, NODES_AND_PODS),
     (ALL_PARTS,),
 )
-"""What the calls of an environment need: one part for ever, one part more at some time, all parts."""
+"""Parts that the calls of each environment need: always one part, a further part at some time, all parts."""
 
 RAW_BYTES = 200
-"""A few objects an item: a flush may have several log items, a snapshot has several chunks."""
+"""Room for a few objects in an item: a flush may have several log items, a snapshot has several chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class Disturbances:
 
 @dataclass(slots=True)
 class Plan:
-    """What a history is made of. Times are seconds. `threads`: of each reading environment; `cold`: how likely one is
-    replaced by a new one after a call. `trimmed`: on the table of `berth serve`.
+    """The settings of a history. Times are in seconds. `threads`: of each reading environment; `cold`: the probability
+    that an environment is replaced after a call. `trimmed`: uses the table of `berth serve`.
 
-    `other_release`: for the middle third of the troubled time another release is tried: more and more of watchers and
-    environments are its, then it is rolled back. `lifetime`: of an item. A day in a hundred seconds: all that a day
-    brings then comes within a history.
+    `other_release`: a release that is rolled out to more and more watchers and environments for the middle third of
+    the troubled time, then rolled back. `lifetime`: of an item; a day becomes a hundred seconds, so that a history
+    includes everything that happens in a day.
     """
 
     seed: int
@@ -83,7 +83,7 @@ class Plan:
 
     @classmethod
     def drawn(cls, seed: int) -> Plan:
-        """Histories of many kinds: in each another few faults are frequent, and the others do not hide what they do."""
+        """Draw a plan in which only a few faults are frequent, so that the others do not hide their effects."""
         random = Random(seed)
 
         def often(most: float) -> float:
@@ -124,7 +124,7 @@ class Plan:
 
     @classmethod
     def ambushed(cls, seed: int) -> Plan:
-        """Nothing but orphans in the places of what was published, and cold readers that come upon them."""
+        """Return a plan with orphans in the places of published items, and with cold readers that find them."""
         return cls(
             seed,
             troubled=600.0,
@@ -136,7 +136,7 @@ class Plan:
 
 
 class History:
-    """Runs a plan. Raises AssertionError where an invariant does not hold."""
+    """Runs a plan. Raises AssertionError if an invariant is broken."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -150,7 +150,7 @@ class History:
         self._ambush = Ambush(self.world, lambda: self._stop_all_watchers(2.2 * plan.lifetime))
         self.truth.on_publication = self._ambush.published
         self.truth.table.cleaned, self.truth.table.is_first = self._ambush.cleaned, self._ambush.awaits
-        # Of its own: what readers need does not change what else happens in a history.
+        # A separate generator, so that the parts that readers need do not change the rest of a history.
         self._parts_random = Random(f"parts {plan.seed}")
         self._ids = count(1)
         self._watchers: list[Actor] = []
@@ -217,7 +217,7 @@ class History:
         ).run()
 
     def _start_reader(self, number: int) -> None:
-        """A warm environment: it asks when a pod comes, and may be frozen at any moment."""
+        """Start a warm environment: it reads when a pod arrives, and may be frozen at any moment."""
         environment = self._new_reader()
 
         def body() -> None:
@@ -236,7 +236,7 @@ class History:
                 if self.plan.threads == 1 and self._ends(table, is_quiet=is_quiet):
                     environment = self._new_reader()
                     self.truth.forgot(number)
-                # Some are asked every second, and others seldom.
+                # Most reads follow each other within seconds, some after a long pause.
                 seldom = not is_quiet and self.world.random.random() < 0.1
                 self.world.wait(self.world.random.expovariate(1 / 30 if seldom else 0.5))
 
@@ -244,7 +244,7 @@ class History:
             self._threads.append(self.world.start(f"reader-{number}-{thread}", body))
 
     def _ends(self, table: CacheTable, *, is_quiet: bool) -> bool:
-        """Whether an environment ends. The other release's are gone in the end, as the release is."""
+        """Return whether an environment ends. In the end all of the other release do, because it is rolled back."""
         if is_quiet:
             return self.plan.other_release is not None and type(table) is not ThisReleasesTable
         return self.world.random.random() < self.plan.cold
@@ -308,8 +308,8 @@ class History:
         if alive:
             random = self.world.random
             actor, seconds = random.choice(alive), random.uniform(1, longest)
-            # Where its wall clock is set back too, a process may believe in its lease for so long; and the days of an
-            # item's lifetime have shrunk.
+            # If its wall clock is set back too, a process may believe this long that it holds its lease; and an item's
+            # lifetime is only seconds here, not days.
             stalls = random.random() < 0.5 and actor.monotonic_lost + seconds <= MINUTE
             self.world.freeze(actor, seconds, monotonic_stalls=stalls, calls=random.randint(0, 8))
 
@@ -332,7 +332,7 @@ class History:
         self._schedule.pause(seconds)
 
     def _calm_down(self) -> None:
-        """From now on nothing goes wrong, and nothing changes in the cluster."""
+        """End all faults."""
         for fault in fields(self._faults):
             setattr(self._faults, fault.name, 0.0)
         self._starts.dropped = self._starts.doubled = 0.0

@@ -1,4 +1,4 @@
-"""The cache table as a later release has it, and what this one makes of it."""
+"""The cache table as a later release uses it, and as this release reads it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MARK = "of another release/"
 
 
 class ThisReleasesTable(CacheTable):
-    """What DynamoDB's adapter makes of a head that is not for this release: its outline, and nothing else."""
+    """Reduces a head that this release cannot read to its outline, as DynamoDB's adapter does."""
 
     def __init__(self, table: CacheTable) -> None:
         self._table = table
@@ -84,8 +84,8 @@ def _outline(pointer: Pointer) -> Pointer:
 
 
 class NextReleasesTable(ThisReleasesTable):
-    """As it is read and written by the next release. It reads both, and writes what has this oldest reader: where that
-    is itself, everybody else would take the keys for those of other objects."""
+    """The table as the next release uses it. It reads both releases' data, and writes data with this oldest reader: if
+    only the next release can read the data, other releases would take the keys for those of other objects."""
 
     def __init__(self, table: CacheTable, oldest_reader: int) -> None:
         super().__init__(table)
@@ -107,7 +107,7 @@ class NextReleasesTable(ThisReleasesTable):
 
 
 def decoded(data: bytes) -> bytes:
-    """What either release wrote, as this one would have; what neither wrote as it is."""
+    """Return either release's data as this release would have written it, and malformed data unchanged."""
     return _renamed(data, lambda key: key.removeprefix(_MARK))
 
 

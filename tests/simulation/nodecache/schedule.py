@@ -1,4 +1,4 @@
-"""EventBridge Scheduler: once a minute, anywhere within the minute; sometimes twice, sometimes not at all."""
+"""EventBridge Scheduler: one start a minute, at any time within the minute; sometimes two, sometimes none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MINUTE = 60.0
 
 @dataclass(slots=True)
 class Starts:
-    """How likely a minute's start is left out, or comes twice. `in_a_row`: how many at most are left out."""
+    """Probabilities that a minute's start is dropped or doubled. `in_a_row`: the most starts dropped in succession."""
 
     dropped: float = 0.0
     doubled: float = 0.0
@@ -21,7 +21,7 @@ class Starts:
 
 
 class Schedule:
-    """Calls `start` from `begin` on. Two starts can be 119 s apart, and a minute more for each that is dropped."""
+    """Calls `start` from `begin` on. Two starts can be 119 s apart, plus a minute for each start that is dropped."""
 
     def __init__(self, world: World, starts: Starts, start: Callable[[], None]) -> None:
         self._world = world

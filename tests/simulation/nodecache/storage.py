@@ -1,4 +1,4 @@
-"""The table's items as they really are: watched while they are written, cleaned by TTL, and spoiled by hand."""
+"""The actual items of the table: writes are observed, TTL deletes items, and tests overwrite or delete them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Witness(ABC):
 
     @abstractmethod
     def head_written(self) -> None:
-        """The head item is another than before, or gone."""
+        """Called when the head item was changed or deleted."""
 
     @abstractmethod
     def published(self, before: Head, fence: Fence) -> None:
-        """A publication was carried out."""
+        """Called when a publication was carried out. before: the previous head."""
 
     @abstractmethod
     def log_written(self, uid: str, before: LogItem | None, item: LogItem, outcome: LogWrite) -> None:
-        """A log item was to be written where that stood before."""
+        """Called after an attempt to write a log item. before: the item that had its key."""
 
 
 class RecordedItem(InMemoryItem):
@@ -48,7 +48,7 @@ class RecordedItem(InMemoryItem):
 
 
 class RecordedTable(InMemoryCacheTable):
-    """All other items. Those that expired go one by one, at any time in the lifetime after it."""
+    """All other items. TTL deletes each expired item separately, at any time within another lifetime."""
 
     def __init__(self, world: World, item: InMemoryItem, witness: Witness, lifetime: float) -> None:
         super().__init__(item)
@@ -81,7 +81,7 @@ class RecordedTable(InMemoryCacheTable):
     def put_some_chunks(
         self, snapshot_id: str, chunks: Sequence[bytes], which: Iterable[int], expires_at: float
     ) -> None:
-        """Only these, because a write failed."""
+        """Put only these chunks, because a write failed."""
         for index in which:
             key = snapshot_id, index
             self._chunks[key] = chunks[index]
@@ -123,4 +123,4 @@ class RecordedTable(InMemoryCacheTable):
 
 
 class RecordedTrimmedTable(RecordedTable, TrimmedCacheTable):
-    """The same for the store of `berth serve`: what no reader needs goes when the head points to another snapshot."""
+    """The same for the store of `berth serve`: it deletes unneeded items when the head points to another snapshot."""

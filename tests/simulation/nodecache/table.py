@@ -1,4 +1,4 @@
-"""DynamoDB as an actor meets it: every call is a step, answers get lost, writes come late, eventual reads are stale."""
+"""DynamoDB as seen by an actor: every call is a step, answers get lost, writes come late, eventual reads are stale."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TIMEOUT_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Faults:
-    """How likely each is for a call. `throttled`: refused before it is carried out; `no_chunks`: the same for chunks
-    only, which take a table's whole throughput. `lost`: its answer. `late`: carried out much later, `latest` seconds
-    at most; `late_log`: the same for log items only. `stale`: an eventually consistent read misses a chunk.
+    """Probability of each fault of a call. `throttled`: refused before it is carried out; `no_chunks`: the same for
+    chunks only, which take a table's whole throughput. `lost`: the answer is lost. `late`: carried out `latest` seconds
+    later at most; `late_log`: the same for log items only. `stale`: an eventually consistent read misses a chunk.
     """
 
     throttled: float = 0.0
@@ -46,7 +46,7 @@ class Network:
         self._faults = faults
 
     def read(self, call: Callable[[], T]) -> T:
-        """A read: it may fail, and costs time."""
+        """Carry out a read, which may fail and takes time."""
         self._world.pause(CALL_SECONDS)
         chance = self._world.random.random()
         if chance < self._faults.throttled + self._faults.lost:
@@ -57,8 +57,8 @@ class Network:
         return answer
 
     def write(self, call: Callable[[], T], latest: float = math.inf, late: float = 0.0) -> T:
-        """A write: the response may be lost. `latest`: how late it may be, in seconds; `late`:
-        how likely that is, beyond what it is for all."""
+        """Carry out a write; its response may be lost. `latest`: its greatest delay in seconds; `late`: the probability
+        of a late write in addition to `Faults.late`."""
         self._world.pause(CALL_SECONDS)
         chance = self._world.random.random()
         if chance < self._faults.throttled:
@@ -79,18 +79,18 @@ class Network:
         return answer
 
     def write_chunks(self) -> None:
-        """Whether and when they are written; who asks writes them."""
+        """Take the time of a write of chunks, which may fail; the caller writes them."""
         if self._faults.no_chunks > 0.0 and self._world.random.random() < self._faults.no_chunks:
             self._world.pause(CALL_SECONDS)
             raise TableUnavailable("throttled")
         self.write(lambda: None)
 
     def is_stale(self) -> bool:
-        """Whether an eventually consistent read misses what was written a moment ago."""
+        """Draw whether an eventually consistent read misses recent writes."""
         return self._faults.stale > 0.0 and self._world.random.random() < self._faults.stale
 
     def some(self, count: int) -> list[int]:
-        """Which of so many writes at once were carried out before one failed."""
+        """Draw which of `count` concurrent writes were carried out before one failed."""
         return [index for index in range(count) if self._world.random.random() < 0.5]
 
     @property
@@ -111,8 +111,8 @@ def _carry_out(call: Callable[[], object]) -> None:
 class SimulatedTable(CacheTable):
     """The table over an actor's network.
 
-    Days have shrunk to minutes (see history.RETENTION), delays and errors of clocks have not: where that would make
-    items expire before they are published, the delay is bounded and the error left out.
+    Days are minutes here, but delays and clock errors have their real length: if they would make items expire before
+    they are published, the delay is limited and the clock error is ignored.
     """
 
     def __init__(self, table: RecordedTable, network: Network, lifetime: float, ambush: Ambush) -> None:

@@ -1,4 +1,4 @@
-"""The true history of the table, kept beside it to check the actions and views of all actors."""
+"""The true history of the table, which serves to check the actions and views of all actors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def in_parts(state: State, parts: Parts) -> State:
 
 
 class Truth(Witness):
-    """The table that all actors share, and the state that each published version stands for, by the head's uid."""
+    """The table that all actors share, and the state of each published version, by the head's uid."""
 
     def __init__(self, world: World, server: ApiServer, lifetime: float, kind: type[RecordedTable]) -> None:
         self.item = RecordedItem()
@@ -124,7 +124,7 @@ class Truth(Witness):
         return ObjectsOnlyView().applied({}, unpack(self.decoded(chunk) for chunk in chunks if chunk is not None))
 
     def _check_positions(self, pointer: Pointer, state: State) -> None:
-        """A successor resumes there: all until then must be published, and nothing after it."""
+        """Assert that each position matches the published state exactly: a successor resumes there."""
         for resource in RESOURCES:
             position = pointer.observation.positions[resource]
             published = {name: kept for (kind, name), kept in state.items() if kind == resource}
@@ -132,7 +132,7 @@ class Truth(Witness):
             assert published == expected, f"what is published of {resource} is not what its position says"
 
     def observe(self, reader: int, version: int, uid: str, state: State, parts: Parts) -> None:
-        """A reader was given these parts of the state, at this version of that head item."""
+        """Check the parts of the state that a reader was given at a version of a head item."""
         before_uid, before, *_ = self._seen.get(reader, (uid, 0, {}, NO_PARTS))
         assert version >= before or uid != before_uid, f"reader {reader} went back in time"
         assert (uid, version) in self._states, f"reader {reader} has seen what is not published"
@@ -141,7 +141,7 @@ class Truth(Witness):
         self._seen[reader] = (uid, version, state, NO_PARTS)
 
     def answer(self, reader: int, head: Head | None, version: int, needed: Parts) -> None:
-        """What the reader was given, at this version, is for a call that needs these parts as of this head or later."""
+        """Check that the reader's state is at least as recent as this head in the parts that the call needs."""
         uid, _, state, _ = self._seen[reader]
         self._seen[reader] = (uid, version, state, needed)
         assert head is not None
@@ -151,11 +151,11 @@ class Truth(Witness):
             assert in_parts(state, needed) == published, f"reader {reader} missed a change that its head names"
 
     def forgot(self, reader: int) -> None:
-        """An environment is gone; another takes its place."""
+        """Forget the state of an environment that has ended."""
         self._seen.pop(reader, None)
 
     def last_seen(self, reader: int) -> tuple[State, Parts]:
-        """The state that a reader was given last, and the parts that its call needed."""
+        """Return the state that a reader was given last, and the parts that its call needed."""
         return self._seen[reader][2:] if reader in self._seen else ({}, NO_PARTS)
 
 

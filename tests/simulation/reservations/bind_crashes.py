@@ -1,7 +1,7 @@
-"""Every way in which one bind can be cut short, crossed with everything that others may do at any of its calls.
+"""Every way to interrupt a bind, combined with everything that others may do at any of its calls.
 
-A case is the state that an earlier attempt left behind, a fault at one call, an event just before one call, what
-happens afterwards, and when a late call arrives. After each the watcher does its part once, and the world is in order.
+A case is the state that an earlier attempt left behind, a fault at one call, an event just before one call, the
+steps afterwards, and the time when a late call arrives. Then the watcher works, and the ledgers must be consistent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _again_elsewhere(world: BindWorld) -> None:
 
 def _deleted(world: BindWorld) -> None:
     world.pods.delete(POD)
-    # Its end is published at some time, which is the watcher's business.
+    # A separate event of the watcher publishes the pod's end.
 
 
 def _recreated(world: BindWorld) -> None:
@@ -67,7 +67,7 @@ def _changed(world: BindWorld) -> None:
 
 
 def _asks_more(world: BindWorld) -> None:
-    # What a pod on a node asks for never changes.
+    # The requests of a pod on a node never change.
     found = world.pods.stored(POD)
     if found is not None and not found.node:
         world.pods.change(POD, requests={LICENCE: "3", GPU_MEMORY: "6000"})
@@ -93,7 +93,7 @@ def _handed_over(world: BindWorld) -> None:
 
 
 def _names_another_device(world: BindWorld) -> None:
-    """Its owner does, and a watcher that has not seen the pod before takes over."""
+    """The owner names another device, and a watcher that has not seen the pod before takes over."""
     found = world.pods.stored(POD)
     if found is not None:
         other = "0" if found.annotations.get(DEVICE) == "1" else "1"
@@ -102,7 +102,7 @@ def _names_another_device(world: BindWorld) -> None:
 
 
 def _too_large(world: BindWorld) -> None:
-    """Its owner makes it so, and a watcher that does not find it in the cache takes over."""
+    """The owner makes the pod too large, and a watcher that does not find it in the cache takes over."""
     world.too_large.add(UID)
     world.hand_over()
 
@@ -132,7 +132,7 @@ EVENTS: Mapping[str, Event | None] = {
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """An attempt before: a fault at its Binding, or none at all. Its late Binding arrives with this one's."""
+    """An earlier attempt with a fault at its Binding; None: no attempt. A late Binding arrives with this attempt's."""
 
     name: str
     fault: Fault | None
@@ -154,8 +154,8 @@ AFTERWARDS: Mapping[str, tuple[Event, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One of them; `at`: the calls of the fault and of the event. arrives: after how many steps of what happens
-    afterwards a late call is carried out."""
+    """A case; fault_at and event_at: the numbers of calls. arrives: how many of the steps afterwards precede a late
+    call."""
 
     asked: str
     prior: Prior
@@ -167,7 +167,7 @@ class Case:
     arrives: int
 
     def run(self) -> list[str]:
-        """Returns the calls that were made. Raises AssertionError where something does not hold."""
+        """Run the case and return the calls that were made. Raises AssertionError if an invariant is broken."""
         world = BindWorld()
         world.pods.add(POD, UID, ASKED[self.asked])
         prior, event = Wire(), EVENTS[self.event]
@@ -204,12 +204,12 @@ def calls_of(asked: str, prior: Prior, event: str = "nothing", event_at: int = 0
 
 
 def cases() -> Iterator[Case]:
-    """Every fault at every call, with every event at every call; what happens afterwards changes in turns."""
+    """Yield every fault at every call, with every event at every call; the steps afterwards alternate."""
     turns = cycle(product(AFTERWARDS, (0, 1, 2)))
     for asked, prior, event in product(ASKED, PRIORS, EVENTS):
         for event_at in range(calls_of(asked, prior) + 1 if EVENTS[event] else 1):
             made = calls_of(asked, prior, event, event_at)
-            # A fault makes a bind longer: it looks again.
+            # A fault adds calls: bind reads again.
             faults = [(None, 0), *product(Fault, range(made + 4))]
             for fault, fault_at in faults:
                 yield Case(asked, prior, fault, fault_at, event, event_at, *next(turns))

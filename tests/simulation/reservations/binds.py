@@ -1,6 +1,6 @@
-"""bind with everything that can go wrong between it, the ledger and the API server: call by call, in one thread.
+"""bind with all faults that can occur between it, the ledger and the API server: call by call, in one thread.
 
-What must hold is checked at every version of the ledger and at every Binding, not only at the end.
+The invariants are checked at every version of the ledger and at every Binding, not only at the end.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ EPOCH = 7
 
 
 class Died(BaseException):
-    """The process ended here. Nothing of Berth catches it."""
+    """Ends the process at this call. Berth's code never catches it."""
 
 
 class Fault(StrEnum):
@@ -72,7 +72,7 @@ class Fault(StrEnum):
 
 @dataclass
 class Wire:
-    """Between one bind and the rest of the world. Calls are counted from 0. answered: calls without faults, by name."""
+    """Connects a bind with the rest of the world. Calls are counted from 0. answered: names of calls without faults."""
 
     faults: Mapping[int, Fault] = field(default_factory=dict)
     before: Mapping[int, Callable[[], object]] = field(default_factory=dict)
@@ -119,7 +119,7 @@ REQUESTS = {
     "put_open": "PutItem",
     "delete_open": "DeleteItem",
 }
-"""What bind calls of the table, by its name on the wire."""
+"""By the table's methods that bind calls, their names on the wire."""
 
 
 def wired_table(table: LedgerTable, wire: Wire) -> LedgerTable:
@@ -130,7 +130,7 @@ def wired_table(table: LedgerTable, wire: Wire) -> LedgerTable:
 
 
 class WiredBinder(PodBinder):
-    """The API server over the wire. An answer takes no time, no answer takes the time it may."""
+    """The API server over the wire. A call takes no time if it is answered."""
 
     def __init__(self, binder: PodBinder, wire: Wire, clock: HandDrivenClock) -> None:
         self._binder = binder
@@ -148,7 +148,7 @@ class WiredBinder(PodBinder):
         )
 
     def _silence(self, timeout: float) -> Unanswered:
-        # Not all of it: most faults break a connection at once.
+        # Not the whole timeout: most faults break a connection at once.
         self._clock.advance(timeout / 4)
         return Unanswered("no answer")
 
@@ -191,7 +191,7 @@ def assert_adds_up(ledger: NodeLedger) -> None:
 
 
 class CheckedPods(PodsInMemory):
-    """Looks at every Binding that is carried out."""
+    """Pods that check every Binding that is carried out."""
 
     check: Callable[[], None]
 
@@ -199,7 +199,7 @@ class CheckedPods(PodsInMemory):
         super().__init__()
         self.ever_bound: set[tuple[str, str]] = set()
         self.as_bound: dict[str, StoredPod] = {}
-        """By UID, the version that the Binding made: its owner may change the annotations afterwards."""
+        """By UID, the version that the Binding created: the owner may change the annotations afterwards."""
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         result = super().create_binding(binding, timeout)
@@ -212,7 +212,7 @@ class CheckedPods(PodsInMemory):
 
 
 class BindWorld:
-    """Two nodes, their ledgers, an API server, and a watcher that is asked to do its part."""
+    """Two nodes, their ledgers, an API server, and a watcher that works when its methods are called."""
 
     def __init__(self) -> None:
         self.clock = HandDrivenClock()
@@ -256,7 +256,7 @@ class BindWorld:
         return outcome
 
     def expire(self, least_age: float = EXPIRY_SECONDS) -> None:
-        """The watcher reviews the open reservations and the entries that are old enough."""
+        """Let the watcher review the open reservations and the entries that are old enough."""
         expiry = Expiry(self.table, self.pods, self._epoch)
         found = {(each.pod.uid, each.node, each.attempt): each for each in self.table.open_reservations()}
         for ledger in self.table.nodes():
@@ -271,7 +271,7 @@ class BindWorld:
                 self._kept[reservation.pod.uid] = reservation.pod, reservation.node
 
     def publish(self) -> None:
-        """The watcher publishes what is in the cluster, and brings the ledger to it."""
+        """Let the watcher publish the state of the cluster and reconcile the ledgers."""
         published = PublishedPods(COUNTING)
         pods = {
             f"{key[0]}/{key[1]}": self._read(key, pod)
@@ -281,7 +281,7 @@ class BindWorld:
         annotations = {"example.com/gpus": "8000,8000"}
         nodes = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in NODES}
         published.update(nodes, pods)
-        # It hears of the end of a pod that it knows, however large the pod is.
+        # The watcher learns of the end of a known pod even if the pod is too large for the cache.
         there = {pod.uid for pod in self.pods.all().values()}
         self._kept = {uid: kept for uid, kept in self._kept.items() if uid in there}
         for kept, node in self._kept.values():
@@ -293,7 +293,7 @@ class BindWorld:
             reconciliation.reconcile(node)
 
     def hand_over(self) -> None:
-        """Another watcher leads: it knows what is published, and claims each ledger by its first publication."""
+        """Let another watcher lead: it knows the published state, and claims each ledger with its first publication."""
         self._epoch += 1
         self._kept.clear()
         self.publish()
@@ -306,7 +306,7 @@ class BindWorld:
         self.expire()
 
     def assert_consistent(self) -> None:
-        """Exactly the pods that are on a node are in its ledger, and everything else is free again."""
+        """Assert that each ledger has exactly the pods on its node, and that everything else is free again."""
         for ledger in self.table.nodes():
             placed = {pod.uid for pod in self.pods.all().values() if pod.node == ledger.owner}
             assert set(ledger.entries) == placed, f"{ledger.owner} holds {set(ledger.entries)}, has {placed}"
@@ -315,7 +315,7 @@ class BindWorld:
         assert self.table.open_reservations() == []
 
     def _assert_placed_pods_are_in_the_ledger(self) -> None:
-        """At every moment: who is on a node has an entry there that covers what the pod holds."""
+        """Assert that every pod on a node has an entry there that covers the pod's shares."""
         for key, pod in self.pods.all().items():
             ledger = self.table.node(pod.node) if pod.node else None
             if not pod.node or pod.deleting:
@@ -331,7 +331,7 @@ class BindWorld:
             assert all(entry.shares.get(pool, 0) >= amount for pool, amount in held.items()), "more than is written"
 
     def _read(self, key: tuple[str, str], pod: StoredPod) -> Pod:
-        """A version of a pod never changes, so each is decoded once."""
+        """Decode a pod; each version once, because it never changes."""
         version = key, pod.resource_version
         known = self._decoded.get(version)
         if known is None:

@@ -1,4 +1,4 @@
-"""bind, the ledger and expiry without one of their rules each: the simulation has to notice every one of them."""
+"""bind, the ledger and expiry with one rule left out: the simulation must notice each variant."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def confirmed_on_the_word_of_the_open_reservation(monkeypatch: pytest.MonkeyPatc
 
 
 def not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pod is seen unbound, and its Binding is on the way."""
+    """Expires the reservation of an unbound pod whose Binding is on its way."""
     expire = Expiry.expire
 
     def without_touch(self: Expiry, reservation: OpenReservation) -> object:
@@ -84,7 +84,7 @@ def taken_over_without_a_new_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def released_by_who_took_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its Binding was refused; that of the attempt before is still on the way."""
+    """Releases the entry after its Binding was refused, while the previous attempt's Binding is on its way."""
     reserve = Reservations.reserve
 
     def always_first(self: Reservations, *arguments: object) -> Reservation | BindResult:
@@ -95,7 +95,7 @@ def released_by_who_took_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def given_up_with_the_pod_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unanswered Binding counts as refused."""
+    """Treats an unanswered Binding as refused."""
     create_binding = PreparedBind._create_binding
 
     def hasty(self: PreparedBind, pod: FoundPod, reservation: Reservation) -> BindResult:

@@ -1,4 +1,4 @@
-"""Rules that protect what a pod holds from its own owner, each left out: somebody gets what a running pod uses."""
+"""Rules that protect a pod's shares from its own owner, each left out: another pod gets shares of a running pod."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.simulation.broken import functions_of
 
 from .broken_reservations import absence_releases  # noqa: F401  also one of these
 
-# What is patched in are methods; their types are those of what they replace.
+# The patches are methods with the types of the methods that they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 
 def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two reserved devices the watcher releases the one that the annotation does not name when it sees the pod."""
+    """Of two reserved devices, releases the device that the annotation does not name when the watcher sees the pod."""
     held = claims.held
 
     def narrowed(counting, pod, entry, before, capacity):
@@ -38,7 +38,7 @@ def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def surplus_is_released_without_a_confirmed_binding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Binding of another attempt brings the pod there, with the device that is released."""
+    """The Binding of another attempt binds the pod to the node, with the device that is released."""
     create_binding = PreparedBind._create_binding
 
     def hasty(self, pod, reservation):
@@ -51,7 +51,7 @@ def surplus_is_released_without_a_confirmed_binding(monkeypatch: pytest.MonkeyPa
 
 
 def the_annotation_moves_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod is on the devices that its annotations name now."""
+    """Assumes that a pod uses the devices that its annotations name now."""
     monkeypatch.setattr(
         published_pods,
         "held",
@@ -60,7 +60,7 @@ def the_annotation_moves_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def one_unreadable_request_hides_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod on a node counts as nothing where one of its requests cannot be read."""
+    """Does not count a pod on a node if one of its requests cannot be read."""
     read = DemandReader.read
 
     def hiding(self, pod):

@@ -1,4 +1,4 @@
-"""The watcher's part in the ledger with one rule left out. Each gives something out twice, or never gives it back."""
+"""The watcher's work on the ledger with one rule left out. Each variant allocates twice or never releases."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from berth.upkeep.reconciler.rebuild import Rebuild
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.simulation.broken import functions_of
 
-# What is patched in are methods; their types are those of what they replace.
+# The patches are methods with the types of the methods that they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 
 def expiry_without_touch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pod was seen unbound, and a Binding that was sent before arrives afterwards."""
+    """Expires the reservation of a pod that was seen unbound, though an earlier Binding may still arrive."""
 
     def looked_at(self, pod):
         match self._pods.find(pod):
@@ -35,12 +35,12 @@ def expiry_without_touch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def expiry_by_age_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a TTL would do it."""
+    """Expires reservations by their age, as a TTL would."""
     monkeypatch.setattr(Expiry, "invalidate_bindings", lambda self, pod: None)
 
 
 def expiry_of_what_is_there_after_the_touch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entry is read last: it may be an attempt's that has read the pod after it was touched."""
+    """Reads the entry last: it may belong to an attempt that has read the pod after the touch."""
     release = Expiry._release
 
     def latest(self, reservation, entries):
@@ -52,7 +52,7 @@ def expiry_of_what_is_there_after_the_touch(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def confirmed_without_a_look_at_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is reserved counts as bound, and as gone with the next look: no pod is published there."""
+    """Treats every reservation as bound, and then as ended, because no pod is published on the node."""
     entries = PublishedPods.entries
 
     def believed(self, node, ledger, now):
@@ -68,12 +68,12 @@ def confirmed_without_a_look_at_what_is_published(monkeypatch: pytest.MonkeyPatc
 
 
 def reserved_counts_as_over_when_no_pod_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bind that is under way is taken for a pod that has ended."""
+    """Takes a bind that is under way for a pod that has ended."""
     monkeypatch.setattr(NodeReconciliation, "_is_over", lambda self, node, entry: True)
 
 
 def watchers_of_one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No watcher registers its epoch. A deposed one writes what it believes, and nothing refuses it."""
+    """Does not register the epochs of watchers, so that the writes of a deposed watcher are not refused."""
     made = Reconciler.__init__
 
     def first(self, table, pods, counting, epoch, *rest, **named):
@@ -84,22 +84,22 @@ def watchers_of_one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def later_epoch_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A leadership below the epoch of the ledger resigns, and so does each one after it: nothing is reconciled."""
+    """Every leader whose epoch is below the ledger's epoch resigns, so nothing is reconciled."""
     monkeypatch.setattr(Rebuild, "record_epoch", lambda self, later: None)
 
 
 def ledgers_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a leader finds nothing to do, a deposed one may still write afterwards."""
+    """Lets a deposed leader write to a ledger in which its successor found nothing to do."""
     monkeypatch.setattr(NodeReconciliation, "_claim", lambda self, node: self._table.node(node))
 
 
 def closed_before_it_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The open reservation goes with the publication, whatever has become of the entry."""
+    """Deletes the open reservation with the publication, in whatever state the entry is."""
     monkeypatch.setattr(Expiry, "close", partialmethod(Expiry.delete_open, outcome=ExpiryOutcome.CONFIRMED))
 
 
 def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Binding of before the rebuild arrives after it."""
+    """Lets a Binding that was sent before the rebuild arrive after it."""
 
     def looked_at(self, pod):
         match self._expiry._pods.find(pod):
@@ -113,7 +113,7 @@ def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the pods that are published now: without those that binds have just brought."""
+    """Rebuilds from the pods that are published now, without those that were bound a moment ago."""
     monkeypatch.setattr(Rebuild, "_invalidated", lambda self, pod: None)
     read = Rebuild._read_open_reservations
 
@@ -127,7 +127,7 @@ def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def the_annotation_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod holds what its annotations say now."""
+    """Assumes that a pod holds the amounts that its annotations name now."""
     monkeypatch.setattr(
         published_pods,
         "held",
@@ -136,7 +136,7 @@ def the_annotation_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def absence_releases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bound pod that is not published there counts as ended."""
+    """Treats a bound pod as ended if it is not published on its node."""
     monkeypatch.setattr(NodeReconciliation, "_has_ended_at_api_server", lambda self, node, entry: True)
 
 

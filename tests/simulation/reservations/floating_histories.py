@@ -1,6 +1,6 @@
-"""Histories with floating pools: what a pod holds is counted on its node and in every pool, or in pools alone.
+"""Histories with floating pools: a pod's shares are counted on its node and in every pool, or only in pools.
 
-Two nodes share the pools, so binds of one pod to both of them meet in the same entry.
+Two nodes share the pools, so binds of a pod to both nodes use the same entry.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ KINDS = (
     LIMITED_SLOTS,
     Counting((ManagedResource(name=SLOT), ManagedResource.model_validate(_SEATS))),
 )
-"""Slots of the cluster alone; slots of nodes with seats of the cluster, with a limit of the namespace, with both."""
+"""Slots of the cluster alone; slots of nodes with seats of the cluster, with a limit of the namespace, or with both."""
 
 
 class FloatingHistory(ReservationsHistory):
-    """`run` raises AssertionError where a pool is overcommitted, or a running pod has lost what it holds."""
+    """A history whose `run` raises AssertionError if a pool is overcommitted or a running pod has lost its shares."""
 
     retried = 0.8
     pause = 1.0
@@ -56,7 +56,7 @@ class FloatingHistory(ReservationsHistory):
     # -------------------------------------------------------------------------------------------------- what must hold
 
     def check(self) -> None:
-        """Every ledger adds up, and every owner has the pods that Berth brought to a node, for as long as they run."""
+        """Assert that every ledger adds up and has the pods that Berth bound, for as long as they run."""
         for ledger in self.table.nodes():
             check(ledger)
         used = Counter[str]()
@@ -77,7 +77,7 @@ class FloatingHistory(ReservationsHistory):
             assert amount <= self.counting.floating.capacity(pool), f"{pool} was given {amount} times"
 
     def check_end(self) -> None:
-        """The ledgers have the pods that are there, and no others."""
+        """Assert that the ledgers have exactly the pods that are on nodes."""
         there: dict[str, set[str]] = {}
         for pod in self.cluster.pods.values():
             if pod.node and not pod.finished:

@@ -1,9 +1,9 @@
-"""Histories of the ledger with devices, and with people who do whatever the API server lets them.
+"""Histories of the ledger with devices, and with users who do anything that the API server allows.
 
-Owners change the request of a pod between two attempts to bind it. From the Binding on they change and remove both its
-request and its device, and make the pod so large that the cache has a reduced form of it, or lacks it. Creators set
-`spec.nodeName`, request as much as they like, something that is no amount too, and name a device. Another watcher takes
-over at any call of anybody.
+Owners change a pod's request between two attempts to bind it. After the Binding they change and remove its request and
+its device, and make the pod so large that the cache has only a reduced form of it, or does not have it. Creators set
+`spec.nodeName`, name a device, and request any amount, even a malformed one. Another watcher may take over at any call
+of any actor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.fakes.counted_cluster import (
 from .ledger_histories import NODES, ReservationsHistory
 
 HAND_OVERS = 0.01
-"""At so many of the points before and after a call."""
+"""Probability of a hand-over at each point before or after a call."""
 
 DEVICES: tuple[str | None, ...] = ("0", "1", "200", "none", None)
 NO_AMOUNTS = ("none", "-1", "9" * 18)
@@ -39,7 +39,7 @@ REQUESTS: tuple[str | None, ...] = ("0", "1", "100", str(10**15), "none", None)
 
 
 class HostileHistory(ReservationsHistory):
-    """`run` raises AssertionError where a node is overcommitted, or a running pod has lost what it holds."""
+    """A history whose `run` raises AssertionError if a node is overcommitted or a running pod has lost its shares."""
 
     retried = 0.8
     pause = 1.0
@@ -50,12 +50,12 @@ class HostileHistory(ReservationsHistory):
         self.counting = {1: SLOTS_AND_SEATS, 3: BY_ANNOTATION}.get(seed % 4, DEVICES_BY_ANNOTATION)
         self.edits = 0
         self.hidden = 0
-        """Seats of running pods that their creators have hidden."""
+        """Number of pods whose creators gave a malformed request of seats."""
         self.hand_overs = 0
         self.surplus = 0
-        """Entries of two devices that were seen."""
+        """How often an entry with two devices was seen."""
         self._largest = dict(self.cluster.nodes)
-        """Slots that a node had at most until now, of each device."""
+        """By node, the most slots of each device that it has had until now."""
 
     def run(self) -> None:
         self.world.after(1.0, self._people_act)
@@ -68,18 +68,18 @@ class HostileHistory(ReservationsHistory):
         super().between()
 
     def arrived(self, binding: Binding) -> Created | Refused | Unanswered:
-        """Owners like the moment between the Binding and its publication best."""
+        """Carry out a Binding, and often edit the pod before it is published."""
         done = super().arrived(binding)
         if isinstance(done, Created) and self.world.random.random() < 0.5:
             self._edit_bound_pod(binding.pod_name, self.world.random)
         return done
 
     def node_for(self, pod: PodKey) -> str:
-        """Mostly the same one: what two attempts reserve there is in one entry."""
+        """Return mostly the same node, so that two attempts reserve in the same entry."""
         return super().node_for(pod) if self.world.random.random() < 0.1 else NODES[crc32(pod.uid.encode()) % 2]
 
     def owner_acts(self, name: str, chance: float) -> None:
-        """See `_people_act`."""
+        """Do nothing: `_people_act` edits the pods."""
 
     def _people_act(self) -> None:
         if self.ends:
@@ -98,7 +98,7 @@ class HostileHistory(ReservationsHistory):
     def _edit_waiting_pod(self, name: str, random: Random) -> None:
         match random.randrange(8):
             case 0:
-                # A creator's: it was there before any scheduler looked.
+                # A creator sets the node before any scheduler sees the pod.
                 self.cluster.request(name, random.choice((2, 7, 10**15)))
                 self.cluster.annotate(name, DEVICE, random.choice(DEVICES))
                 if self.counting is SLOTS_AND_SEATS and random.random() < 0.5:
@@ -124,7 +124,7 @@ class HostileHistory(ReservationsHistory):
         self.edits += 1
 
     def check(self) -> None:
-        """At every step: no node is overcommitted, and who is there has an entry with what it got."""
+        """Assert that no node is overcommitted, and that every pod that Berth bound has an entry with its shares."""
         super().check()
         for name, units in self.cluster.nodes.items():
             self._largest[name] = max(self._largest[name], units)

@@ -1,8 +1,8 @@
 """Binds, watchers and an API server around one ledger, in virtual time: real bind, real reconciler.
 
-At every call of the table or of the API server the seed decides who goes on, and whether a watcher dies there. Bindings
-may arrive long after their sender gave up. Pods end, come again under their names, and are bound by others; capacity
-changes; watchers are replaced, and the old ones go on for a while as if nothing had happened.
+At every call of the table or of the API server the seed decides which actor continues. Watchers die at random times.
+Bindings may arrive long after their sender gave up. Pods end, are recreated under their names, and are bound by others;
+capacity changes; watchers are replaced, and the old ones continue for a while as if nothing had happened.
 
 In half of the histories pods request by an annotation, and their owners change and remove it at any time after the
 Binding. Pods become too large for the cache, so that a new watcher does not find them there.
@@ -31,19 +31,19 @@ from tests.unit.upkeep.reconciler.reconciler_harness import check
 
 HTTP_TIMEOUT = 5.0
 LATE_SECONDS = 80.0
-"""So late a Binding may arrive; the bind that sent it has given up long before."""
+"""The longest delay of a Binding in seconds; the bind that sent it has given up long before."""
 
 NODES = ("node-a", "node-b")
 LASTS = 240.0
 RECOVERY = 120.0
-"""Without binds and with one watcher: the expiry, a rebuild, and what is in the way of them."""
+"""Time in seconds without binds and with one watcher: enough for the expiry, a rebuild, and whatever delays them."""
 
 Nodes = dict[str, NodeInfo | None]
 Pods = dict[str, Pod | None]
 
 
 class _SlowBinder(PodBinder):
-    """The API server, for bind: one answer in four is lost, and then the Binding arrives at any time."""
+    """The API server for bind: one answer in four is lost, and then the Binding arrives at any time."""
 
     def __init__(self, history: ReservationsHistory) -> None:
         self._history = history
@@ -61,16 +61,16 @@ class _SlowBinder(PodBinder):
 
 
 class ReservationsHistory:
-    """One history; the same for the same seed. `run` raises AssertionError where an invariant breaks."""
+    """A history, always the same for the same seed. `run` raises AssertionError if an invariant is broken."""
 
     retried = 0.1
-    """Of the pods whose bind has ended badly. If more are tried again soon, few are ever old enough to expire."""
+    """Probability that a tried pod is tried again. If it is high, few reservations become old enough to expire."""
 
     pause = 3.0
-    """Between two binds of one scheduler, at most."""
+    """The longest time in seconds between two binds of a scheduler."""
 
     sizes = (2, 4)
-    """Of the nodes when it begins."""
+    """Range of the nodes' capacities at the beginning."""
 
     def __init__(self, seed: int) -> None:
         self.world = World(seed)
@@ -79,7 +79,7 @@ class ReservationsHistory:
         self.table = InMemoryLedgerTable()
         self.bound = 0
         self.berths: dict[str, str] = {}
-        """By UID the node to which a Binding of Berth's brought a pod."""
+        """By UID, the node to which Berth bound the pod."""
         self._tried: set[str] = set()
         self._ids = count(1)
         self._names = [f"pod-{number}" for number in range(8)]
@@ -94,7 +94,7 @@ class ReservationsHistory:
             self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
 
     def run(self) -> None:
-        """All of it, to the point where everything must be in order."""
+        """Run the whole history, until the ledgers must be consistent."""
         world = self.world
         self._publish()
         self.lead()
@@ -108,7 +108,7 @@ class ReservationsHistory:
         self.check_end()
 
     def between(self) -> None:
-        """Between two calls: it takes some time, and everything that must always hold is looked at."""
+        """Let some time pass between two calls, and check the invariants."""
         self.check()
         self.world.pause(self.world.random.choice((0.0, 0.01, 0.1, 0.5)))
         self.check()
@@ -150,12 +150,12 @@ class ReservationsHistory:
                 bind(binding, _SlowBinder(self), deadline, BindRules(counted))
 
     def node_for(self, pod: PodKey) -> str:
-        """Where a scheduler wants to bind it now."""
+        """Return the node that a scheduler chooses for the pod now."""
         return self.world.random.choice(NODES)
 
     def lead(self) -> None:
-        """Another watcher takes over. The one before may be dead, or goes on, or stands still at one of its next calls
-        and goes on later."""
+        """Let another watcher take over. The previous watcher may be dead, may continue, or may be frozen at one of its
+        next calls and continue later."""
         self._epoch += 1
         if self._actor is not None and self.world.random.random() < 0.7 and not self.ends:
             calls, seconds = self.world.random.randint(0, 3), self.world.random.uniform(1.0, 40.0)
@@ -180,7 +180,7 @@ class ReservationsHistory:
             self.world.after(self.world.random.uniform(0.0, 40.0), lambda: self._dies(actor, reconciler))
 
     def _reconciles(self, reconciler: Reconciler, inbox: list[tuple[Nodes, Pods, float]]) -> None:
-        """It learns between two pieces of work, as its thread does."""
+        """Run a reconciler, which learns of changes between two pieces of work, as its thread does."""
         while True:
             while inbox:
                 reconciler.update(*inbox.pop(0))
@@ -226,20 +226,20 @@ class ReservationsHistory:
         self.world.after(random.uniform(0.1, 2.0), self._something_happens)
 
     def _operator_requests_rebuild(self) -> None:
-        """With the epoch that the marker has, as the command does it: a leader's own epoch would depose that leader."""
+        """Request a rebuild with the marker's epoch, as the command does: a leader's epoch would depose that leader."""
         seen = self.table.marker()
         epoch = 0 if seen is None else seen.epoch
         self.table.put_marker(Marker(MarkerState.REBUILDING, epoch, self._wall(), self._new_id()), seen)
 
     def owner_acts(self, name: str, chance: float) -> None:
-        """The owner of a pod that Berth bound makes it too large, or changes or removes its request."""
+        """Make a pod that Berth bound too large, or change or remove its request, as its owner may."""
         if chance < 0.65:
             self.cluster.hide(name)
         elif chance < 0.8:
             self.cluster.annotate(name, REQUEST, self.world.random.choice((None, "1", "100", "-")))
 
     def check(self) -> None:
-        """Every ledger adds up, and has every pod that Berth brought to its node for as long as it is there."""
+        """Assert that every ledger adds up and has every pod that Berth bound to its node, while the pod runs."""
         for ledger in self.table.nodes():
             check(ledger)
         for pod in self.cluster.pods.values():
@@ -258,7 +258,7 @@ class ReservationsHistory:
         return {SLOT: self.cluster.nodes[node]}
 
     def check_end(self) -> None:
-        """What the ledger has is what is there, and all the rest can be had again."""
+        """Assert that the ledgers have exactly the pods on their nodes, and that everything else is free again."""
         for node in NODES:
             found = self.table.node(node)
             assert found is not None, f"{node} has no ledger"

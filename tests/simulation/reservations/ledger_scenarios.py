@@ -1,4 +1,4 @@
-"""Interleavings that chance seldom meets, played on purpose: right with every rule, and wrong without one."""
+"""Interleavings that are rare in random histories: they pass with all rules, and fail if one is left out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPIRY = 30.0
 
 
 def late_binding_after_the_expiry() -> None:
-    """A bind reserves and sends its Binding, which is on its way for a minute."""
+    """A bind reserves and sends its Binding, which arrives after the reservation has expired."""
     harness, leader = _led()
     binding = _reserved(harness)
 
@@ -44,7 +44,7 @@ def late_binding_after_a_confirmation_of_nothing() -> None:
 
 
 def another_attempt_between_touch_and_release() -> None:
-    """It reads the pod after it was touched, takes the entry over, and its Binding is good."""
+    """Another attempt reads the pod after it was touched and takes over the entry, and its Binding succeeds."""
     harness = _watching()
     bindings: list[Binding] = []
 
@@ -73,7 +73,7 @@ def another_attempt_between_touch_and_release() -> None:
 
 
 def deposed_watcher_adopts_who_is_gone() -> None:
-    """Its list has a pod of another component, and it pauses until that pod is deleted."""
+    """The watcher's list has a pod of another component, and the watcher pauses until that pod is deleted."""
     harness = _watching()
     deposed = harness.lead()
     harness.run(deposed, 1)
@@ -84,13 +84,13 @@ def deposed_watcher_adopts_who_is_gone() -> None:
     harness.publish()
     successor = harness.lead()
     harness.run(successor, 0.5)
-    harness.run(deposed, 0.2)  # before it reads the marker again, which would tell it
+    harness.run(deposed, 0.2)  # before it reads in the marker that it was deposed
     harness.run(successor, EXPIRY)
     assert not harness.states(), "amounts without a pod are reserved"
 
 
 def head_item_is_lost_at_a_high_epoch() -> None:
-    """A new head begins at epoch 0. The marker is as a release left it that did not register epochs."""
+    """A new head begins at epoch 0. The marker has the form of a release that did not register epochs."""
     harness = _watching()
     before = harness.lead(epoch=40)
     harness.run(before, 1)
@@ -112,7 +112,7 @@ def head_item_is_lost_at_a_high_epoch() -> None:
 
 def _is_deleted_before_the_visit(harness: ReconcilerHarness, leader: Reconciler) -> None:
     harness.clock.advance(3)
-    leader.work()  # it looks at what is open
+    leader.work()  # it reviews the open reservations
     harness.cluster.delete("a")
     harness.publish(leader)
     harness.run(leader, EXPIRY + 10)
@@ -124,14 +124,14 @@ def end_before_the_visit() -> None:
     binding = _reserved(harness)
     _arrives(harness, binding)
     harness.publish(leader)
-    leader._changed_nodes.clear()  # it was held up
+    leader._changed_nodes.clear()  # it was delayed
     _is_deleted_before_the_visit(harness, leader)
     assert not harness.states(), "amounts without a pod are reserved"
     assert harness.table.open_reservations() == []
 
 
 def end_of_an_unbound_pod_before_the_visit() -> None:
-    """The pod is published as finished without a node, and gone before the watcher has come to the node."""
+    """The pod is published as finished without a node, and deleted before the watcher reconciles the node."""
     harness, leader = _led()
     _reserved(harness)
     harness.cluster.finish("a")
@@ -153,7 +153,7 @@ def owner_changes_the_request() -> None:
 
 
 def hand_over_without_the_pod() -> None:
-    """Its object is too large for the cache: a new leader does not find it there."""
+    """The pod is too large for the cache: a new leader does not find it there."""
     harness, leader = _led()
     binding = _bound(harness, leader)
     harness.cluster.hide("a")
@@ -162,7 +162,7 @@ def hand_over_without_the_pod() -> None:
 
 
 def late_binding_after_a_rebuild() -> None:
-    """It was sent before the rebuild began, and arrives after its end."""
+    """The Binding was sent before the rebuild began, and arrives after its end."""
     harness, leader = _led()
     binding = _reserved(harness)
     harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
@@ -183,7 +183,7 @@ def _watching(counting: Counting = COUNTING) -> ReconcilerHarness:
 
 
 def _led(counting: Counting = COUNTING) -> tuple[ReconcilerHarness, Reconciler]:
-    """The same, and a leader that has begun."""
+    """Return a harness as `_watching` does, and a leader that has started."""
     harness = _watching(counting)
     leader = harness.lead()
     harness.run(leader, 1)
@@ -191,7 +191,7 @@ def _led(counting: Counting = COUNTING) -> tuple[ReconcilerHarness, Reconciler]:
 
 
 def _bound(harness: ReconcilerHarness, leader: Reconciler) -> Binding:
-    """A pod is bound, and the leader knows."""
+    """Bind a pod, and let the leader learn of it."""
     binding = _reserved(harness)
     _arrives(harness, binding)
     harness.publish(leader)
@@ -211,7 +211,7 @@ def _binding(harness: ReconcilerHarness, pod: PodKey) -> Binding:
 
 
 def _arrives(harness: ReconcilerHarness, binding: Binding) -> None:
-    """A bound pod must have an entry; the entry of an unbound pod may have been released."""
+    """Deliver the Binding. A bound pod must have an entry; that of an unbound pod may have been released."""
     if isinstance(harness.cluster.create_binding(binding, 1.0), Created):
         entry = harness.ledger().entries.get(binding.pod_uid)
         assert entry is not None, "the pod is on the node, and what it holds can be had by another"

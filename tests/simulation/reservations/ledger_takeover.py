@@ -1,7 +1,7 @@
-"""A bind of one store, and the takeover by another one before any of its calls: real bind, holder and reconciler.
+"""A bind of one store, and a takeover by another store before any of its calls: real bind, holder and reconciler.
 
-The bind may be paused for as long as a takeover lasts, without noticing it: its deadline stands still. Its Binding may
-arrive after everything else. What must hold is the capacity of the node, whoever counts.
+The bind may be paused for as long as a takeover lasts without noticing: its deadline does not advance. Its Binding may
+arrive after everything else. The node's capacity must never be exceeded, whichever store counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class VariantStore(Store):
         self.table.put_marker(Marker(MarkerState.READY, 0, 0.0, "embedded"), None)
 
     def work(self, seconds: int) -> None:
-        """Once a second."""
+        """Let the watcher work once a second."""
         for _ in range(seconds):
             self.step()
             self.clock.advance(1.0)
@@ -56,8 +56,8 @@ class VariantStore(Store):
 
 @dataclass
 class Case:
-    """acquired_at, finished_at: before which calls the second store acquires the Lease, and ends its takeover and binds
-    a pod of its own. is_late: the first store's Bindings arrive after all."""
+    """acquired_at: before which call the second store acquires the Lease. finished_at: before which call it ends its
+    takeover and binds its own pod. is_late: the first store's Bindings arrive at the end."""
 
     variant: Variant
     acquired_at: int
@@ -66,7 +66,7 @@ class Case:
     calls: list[str] = field(default_factory=list)
 
     def run(self) -> tuple[BindResult, BindResult]:
-        """The results of the first and of the second store's bind. Raises AssertionError where the node has too few."""
+        """Return the results of both stores' binds. Raises AssertionError if the node is overcommitted."""
         lease = LeaseInMemory()
         cluster = _Untouched() if self.variant is Variant.TOUCHES_NOTHING else CountedCluster()
         cluster.nodes[NODE] = 1
@@ -81,7 +81,7 @@ class Case:
             at = len(self.calls)
             self.calls.append(call)
             if at == self.acquired_at:
-                # From the last renewal on, the first store's watcher stands still.
+                # The first store's watcher has stopped after its last renewal.
                 second.clock.advance(40)
                 second.work(1)
             if at == self.finished_at:
@@ -100,7 +100,7 @@ class Case:
 
 
 def cases(variant: Variant) -> Iterator[Case]:
-    """Every pair of calls, with Bindings at once and late."""
+    """Yield every pair of calls, with immediate and with late Bindings."""
     for acquired_at in range(CALLS):
         for finished_at in range(acquired_at, CALLS):
             for is_late in (False, True):

@@ -21,7 +21,7 @@ from tests.unit.lease.clocks import EnvironmentClock
 
 NODE, HTTP_TIMEOUT = "n1", 5.0
 CALLS = 6
-"""More than a bind makes; the last is after its end."""
+"""More calls than a bind makes; the last one is after its end."""
 
 OVERCOMMITTED = "both pods are on the node"
 
@@ -32,7 +32,7 @@ class HolderWithoutRebuild(LedgerHolder):
 
 
 class Store:
-    """A ledger of its own with its watcher, on the cluster that all share."""
+    """A separate ledger with its watcher, on the shared cluster."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Store:
         )
 
     def step(self, *, publishes: bool = True) -> None:
-        """The watcher publishes, reconciles and steps. publishes: its watch of pods goes on."""
+        """Publish, reconcile and run a step of the holder. publishes: whether the watch of pods works."""
         if publishes:
             self._cluster.publish()
             self._reconciler.update(*self._cluster.published(), self.clock.wall())
@@ -79,7 +79,7 @@ class Store:
     def bind(
         self, name: str, call: Callable[[str], None] | None = None, late: list[Callable[[], object]] | None = None
     ) -> BindResult:
-        """bind of this store. call: before each of its calls. late: where the Binding waits; None: it does not."""
+        """Run bind on this store. call: runs before each call. late: where the Binding waits; None: it does not."""
         carry = call or (lambda what: None)
         reservations = Reservations(self.table, self._new_id, self.clock.wall, call_seconds=0.1)
         right = self._right(carry)
@@ -93,7 +93,7 @@ class Store:
         )
 
     def _right(self, carry: Callable[[str], None]) -> CountingRight | BindResult | None:
-        """What bind checks the Lease with; a result ends it."""
+        """Return the check of the Lease that bind uses, or a result that ends the bind."""
         return CheckedRight(CountingRight(self._lease, self.identity), carry)
 
     def _new_id(self) -> str:
@@ -113,7 +113,7 @@ class CheckedRight(CountingRight):
 
 
 class _BoundBinder(PodBinder):
-    """late: where the Binding waits until it is carried out; None: it is carried out at once."""
+    """A binder. late: where the Binding waits until it is carried out; None: it is carried out at once."""
 
     def __init__(
         self, cluster: CountedCluster, carry: Callable[[str], None], late: list[Callable[[], object]] | None

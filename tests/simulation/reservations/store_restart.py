@@ -1,9 +1,9 @@
-"""A store in memory that ends at any call of a bind, and the one that takes its place: real bind, holder and
+"""A store in memory that ends at any call of a bind, and the store that replaces it: real bind, holder and
 reconciler.
 
-The first store's process is killed: it makes no more calls, its Lease is not given up, and its last Binding may still
-be on the wire. The second one begins with an empty ledger, after that or beside the first. Its watch may have stopped
-before the pod was created. What must hold is the capacity of the node.
+The first store's process is killed: it makes no more calls, does not release its Lease, and its last Binding may still
+be on the wire. The second store begins with an empty ledger, after the first one's end or beside it. Its watch may have
+stopped before the pod was created. The node's capacity must never be exceeded.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from tests.fakes.ledger_lease import LeaseInMemory
 from tests.simulation.reservations.one_seat import CALLS, NODE, Store, check
 
 REBUILD_SECONDS = 6
-"""From the acquisition of the Lease until the store counts, at most: two polls of the reconciler, and a look at it."""
+"""Most seconds from the acquisition of the Lease until the store counts: two polls of the reconciler, and a check."""
 
 WATCH_SECONDS = 5
-"""A watch that has stopped goes on so long after the acquisition, if a pod was bound."""
+"""Time in seconds after the acquisition when a stopped watch continues, if a pod was bound."""
 
 LONGEST_WAIT = ELECTION.lease_duration + ELECTION.longest_retry + REBUILD_SECONDS + WATCH_SECONDS
 
 
 class Variant(StrEnum):
-    """CORRECT, and protocols that wait for too little."""
+    """The correct protocol, and protocols that do not wait for enough."""
 
     CORRECT = "correct"
     BEFORE_THE_LEASE = "the rebuild begins with the process, and not after the Lease was acquired"
@@ -43,7 +43,7 @@ class Variant(StrEnum):
 
 
 class Arrival(StrEnum):
-    """When the Binding that is on the wire as the process ends gets to the API server."""
+    """When the Binding that is on the wire at the end of the process arrives at the API server."""
 
     NEVER = "never"
     AT_ONCE = "at once"
@@ -53,7 +53,7 @@ class Arrival(StrEnum):
 
 
 class _Killed(BaseException):
-    """The process has ended."""
+    """Ends the process."""
 
 
 class _Cluster(CountedCluster):
@@ -72,7 +72,7 @@ class _Cluster(CountedCluster):
 
 
 class LostStore(Store):
-    """A ledger that ends with its process, and its watcher."""
+    """A store whose ledger ends with its process."""
 
     def __init__(self, name: str, lease: LeaseInMemory, cluster: CountedCluster, variant: Variant) -> None:
         is_early = variant is Variant.BEFORE_THE_LEASE
@@ -84,7 +84,7 @@ class LostStore(Store):
         self._reconciler.update(*cluster.published(), self.clock.wall())
 
     def work(self, seconds: float, *, publishes: bool) -> None:
-        """Twice a second."""
+        """Let the watcher work twice a second."""
         for _ in range(int(seconds * 2)):
             self.step(publishes=publishes)
             self.clock.advance(0.5)
@@ -95,7 +95,7 @@ class LostStore(Store):
 
     @property
     def counts(self) -> bool:
-        """Whether its binds can reserve on the node."""
+        """Return whether the store's binds can reserve on the node."""
         ledger = self.table.node(NODE)
         is_counting = getattr(self._lease.holding(1.0), "is_counting", False)
         return self.holds_lease and is_counting and ledger is not None and ledger.avail is not None
@@ -103,8 +103,8 @@ class LostStore(Store):
 
 @dataclass
 class Case:
-    """killed_at: before which call of its bind the first store ends. is_beside: the second one was there before, and
-    its watch stopped before the pod was created."""
+    """killed_at: before which call of its bind the first store ends. is_beside: the second store ran before, and its
+    watch stopped before the pod was created."""
 
     variant: Variant
     killed_at: int
@@ -113,8 +113,8 @@ class Case:
     calls: list[str] = field(default_factory=list)
 
     def run(self) -> BindResult:
-        """The result of the second store's bind. Raises AssertionError where the node has too few, and where that store
-        counts too late."""
+        """Return the result of the second store's bind. Raises AssertionError if the node is overcommitted or if the
+        second store counts too late."""
         lease, cluster = LeaseInMemory(), _Cluster(self.variant)
         cluster.nodes[NODE] = 1
         cluster.publish()
@@ -164,7 +164,7 @@ def _arrive(on_the_wire: list[Callable[[], object]]) -> None:
 
 
 def cases(variant: Variant) -> Iterator[Case]:
-    """Every call of a bind, and every moment at which its Binding arrives."""
+    """Yield every call of a bind, with every moment at which its Binding arrives."""
     for killed_at in range(CALLS):
         for arrival in Arrival:
             for is_beside in (False, True):

@@ -1,4 +1,4 @@
-"""The wake-up with one rule left out. Each forgets a pod, or is late."""
+"""The wake-up with one rule left out. Each variant forgets a pod or wakes it too late."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.simulation.broken import functions_of
 
 from . import leader
 
-# What is patched in are methods; their types are those of what they replace.
+# The patches are methods with the types of the methods that they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 
@@ -24,7 +24,7 @@ def nodes_and_ended_pods_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def removal_of_pods_seen_on_nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod that was bound and removed between two publications is nothing."""
+    """Ignores a pod that was bound and removed between two publications."""
 
     def seen(before, now):
         for event in pod_events(before, now):
@@ -35,7 +35,7 @@ def removal_of_pods_seen_on_nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def removal_before_a_creation_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod that was bound, removed and created anew between two publications is nothing."""
+    """Ignores a pod that was bound, removed and recreated between two publications."""
     take = ObservedState.take_changes
 
     def taken(self):
@@ -45,12 +45,12 @@ def removal_before_a_creation_is_not_published(monkeypatch: pytest.MonkeyPatch) 
 
 
 def late_rejection_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rejection that appears after the publication was decided on what was before it."""
+    """Forgets a rejection that appears after a publication but was decided on the previous state."""
     monkeypatch.setattr(WakeUp, "_may_be_late", lambda self, key: False)
 
 
 def late_rejection_within_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fixed time: a watch or a write may be later."""
+    """Allows a fixed delay, although a watch or a write may take longer."""
 
     def within(self, key):
         events = self._waiting[key].events
@@ -60,7 +60,7 @@ def late_rejection_within_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def late_rejection_since_it_was_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pod was there before its watch brought it."""
+    """Ignores that the pod existed before its watch delivered it."""
     learn = WakeUp.published
 
     def published(self, publication):
@@ -71,7 +71,7 @@ def late_rejection_since_it_was_published(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def failed_wake_up_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A warning, and no more."""
+    """Drops a failed wake-up without a retry."""
     wake = leader.Queue.wake
 
     def once(self, waiting):
@@ -84,7 +84,7 @@ def failed_wake_up_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def new_leader_does_not_wake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its predecessor may have published without a wake-up."""
+    """Forgets that the predecessor may have published without a wake-up."""
     learn = WakeUp._learn
 
     def learned(self, changes, events):
@@ -96,7 +96,7 @@ def new_leader_does_not_wake(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def new_leader_knows_what_it_has_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first publication contains only a part of the objects that it knows."""
+    """Takes the first publication for complete, though it contains only a part of the known objects."""
     learn = WakeUp.published
 
     def published(self, publication):
@@ -119,13 +119,13 @@ def list_shows_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def verbs_have_read_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some remember an earlier state for a while."""
+    """Ignores that verbs may use an earlier state for a while."""
     create = WakeUp.__init__
     monkeypatch.setattr(WakeUp, "__init__", lambda self, *args: create(self, *args[:4]))
 
 
 def limited_wake_up_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod whose budget is spent is due no more."""
+    """Does not wake a pod later if its budget is spent."""
     step = WakeUp.step
 
     def stepped(self):

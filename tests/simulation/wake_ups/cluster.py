@@ -1,4 +1,4 @@
-"""The cluster: nodes and pods, the watches that bring them, and what is published of them."""
+"""The cluster: nodes and pods, the watches that deliver them, and their published state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Node:
     has_room: bool = True
 
     def projected(self) -> Object:
-        """As the watcher keeps it, without its name."""
+        """Return the node as the watcher keeps it, without its name."""
         return {"metadata": {"labels": {"open": self.is_open, "room": self.has_room}}}
 
 
@@ -47,7 +47,7 @@ class Pod:
 
 
 class Watch:
-    """What came of one resource and was not taken yet. Nothing overtakes."""
+    """Changes of one resource that were not taken yet, in their order."""
 
     def __init__(self, world: World, latency: Callable[[], float]) -> None:
         self._world = world
@@ -63,7 +63,7 @@ class Watch:
 
 
 class ApiServer:
-    """All objects, and how many writes there were."""
+    """All objects, and the number of writes."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {name: Node() for name in NAMES}
@@ -87,7 +87,7 @@ class ApiServer:
                 watch.send(name, None if obj is None else obj.projected(), self.version)
 
     def fits(self, pod: Pod) -> bool:
-        """Whether the scheduler and Berth would place it, if both knew everything."""
+        """Return whether the scheduler and Berth would place the pod if both had the current state."""
         taken = {other.node for other in self.pods.values() if other.team == pod.team}
         return any(node.is_open and node.has_room and name not in taken for name, node in self.nodes.items())
 
@@ -98,7 +98,7 @@ class Published:
     pods: Position
 
     def fitting(self, team: str, announced: Iterable[Announced]) -> set[str]:
-        """The open nodes without a pod of the team."""
+        """Return the open nodes without a pod of the team."""
         pods = [obj for (kind, _), obj in self.objects.items() if kind == PODS]
         placed = {_field(pod, "metadata", "uid"): _field(pod, "spec", "nodeName") for pod in pods}
         taken = {placed[_field(pod, "metadata", "uid")] for pod in pods if _team(pod) == team}
@@ -109,7 +109,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A pod that is being bound. version: of the pod, unbound."""
+    """A pod that is being bound. version: of the unbound pod."""
 
     uid: str
     team: str
@@ -117,7 +117,7 @@ class Announced:
     version: int
 
     def stands(self, placed: Mapping[str, str], covered: Position) -> bool:
-        """Whether what is published does not show yet what became of the pod (see announcements)."""
+        """Return whether the published state does not show the pod's outcome yet (see announcements)."""
         return not placed.get(self.uid) and (self.uid in placed or self.version > int(covered.resource_version))
 
 

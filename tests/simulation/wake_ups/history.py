@@ -1,11 +1,11 @@
 """Waiting pods, in virtual time: the real wake-up behind a leader, a scheduler that tries a rejected pod only when its
-queue is woken, and a rule of Berth's that is judged on what is published.
+queue is woken, and a rule that Berth evaluates on the published state.
 
-A node that is open takes one pod of each team, if it has room: of that the scheduler alone knows. Nodes open and close,
-pods come, go, change their team, are deleted at the moment they are bound and created anew under their name; watches
-lag, writes and wake-ups are slow or fail, leaders are replaced. At every step the seed decides what comes first.
+An open node takes one pod of each team if it has room, which only the scheduler knows. Nodes open and close; pods come,
+go, change their team, are deleted when they are bound, and are recreated under their name; watches lag; writes and
+wake-ups are slow or fail; leaders are replaced. At every step the seed decides which event comes first.
 
-Invariants: after some quiet no pod is left that fits. In histories in which nothing fails it is placed in time.
+Invariants: some time after the last change, no fitting pod is left. If nothing fails, pods are placed in time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ POD_NAMES = ("p1", "p2", "p3", "p4", "p5")
 TEAMS = ("blue", "green")
 ROUNDS = 10
 BURST_SECONDS, QUIET_SECONDS = 3.0, 60.0
-"""A round: some changes, and enough time for every watch to catch up and for a budget that was spent."""
+"""Seconds of a round: some changes, then enough time for every watch to catch up and for a spent budget to refill."""
 PLACED_SECONDS = 2.0
 MONITOR_SECONDS = 0.1
 DISTURBANCES = ("open", "room", "pod", "pod", "team", "team", "fault")
@@ -34,10 +34,10 @@ DISTURBANCES = ("open", "room", "pod", "pod", "team", "team", "fault")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Seconds, and shares. flush: between publications. late: of a write. lag: of an interrupted watch. failing: of the
-    wake-ups amid disturbances. handovers: of the faults; relists: of the others. readable_after: how old the state may
-    be that a verb remembers. batch: changes in one publication at most. disturbances: kinds, each as often as it is
-    named."""
+    """Times in seconds, and shares. flush: time between publications. late: delay of a write. lag: of an interrupted
+    watch. failing: share of wake-ups during disturbances. handovers: share of the faults; relists: of the other faults.
+    readable_after: the greatest age of the state that a verb uses. batch: the most changes in a publication.
+    disturbances: their kinds, each as often as it is named."""
 
     seed: int
     flush: float = 0.5
@@ -56,7 +56,7 @@ class Plan:
 
     @classmethod
     def drawn(cls, seed: int) -> Plan:
-        """Of many kinds, so that no fault hides what another does."""
+        """Draw a plan of one of many kinds, so that no fault hides the effects of another."""
         random = Random(seed)
         flush = random.choice((0.05, 0.5))
         if random.random() < 0.25:
@@ -83,7 +83,7 @@ class Plan:
 
 
 class Scheduler:
-    """Tries one pod after another. A pod that Berth rejected is tried again when the queue is woken, one that the
+    """Tries one pod after another. A pod that Berth rejected is tried again when the queue is woken, a pod that the
     scheduler itself rejected when a node has room."""
 
     def __init__(self, history: WakeUpHistory) -> None:
@@ -97,7 +97,7 @@ class Scheduler:
         self.announced: list[Announced] = []
 
     def add(self, name: str) -> None:
-        """A new pod, or one whose turn comes again."""
+        """Add a new pod, or a pod that is tried again."""
         self._rejected_by_berth.discard(name)
         self._without_room.discard(name)
         if name not in self._active:
@@ -164,7 +164,7 @@ class Scheduler:
         history.world.pause(history.latency())
         now = history.api.pods.get(name)
         if now is None or now.uid != pod.uid or now.team != pod.team:
-            self.announced.remove(announced)  # its Binding is refused: it is withdrawn
+            self.announced.remove(announced)  # its Binding is refused: the announcement is withdrawn
             if now is not None:
                 self.add(name)
             return
@@ -203,7 +203,7 @@ class WakeUpHistory:
         return self._actors[-1]
 
     def run(self) -> None:
-        """Raises AssertionError where a pod is forgotten, or late in a history in which nothing fails."""
+        """Run the history. Raises AssertionError if a pod is forgotten, or late although nothing fails."""
         try:
             self._run()
         finally:

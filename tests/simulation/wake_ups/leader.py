@@ -1,4 +1,4 @@
-"""The leader: it publishes what its watches bring, and the real wake-up follows it."""
+"""The leader: it publishes the changes that its watches deliver, and the real wake-up follows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REGISTERED = EVENTS_ON_ONE_NODE
 
 
 def waiting(obj: Object) -> WaitingPod | None:
-    """The rule registers every change of a node and the pods on it."""
+    """Return the pod as waiting for every change of a node and its pods if Berth rejected it; otherwise None."""
     return WaitingPod(REGISTERED) if rejected_by_berth(obj) else None
 
 
@@ -42,7 +42,7 @@ class Queue(SchedulingQueue):
 
 
 class Leader:
-    """One leadership: it publishes what its watches bring, and wakes behind that."""
+    """One leadership: it publishes the changes that its watches deliver, and then wakes pods."""
 
     def __init__(self, history: WakeUpHistory, published: Published | None) -> None:
         self._history = history
@@ -61,7 +61,7 @@ class Leader:
         return self._is_over
 
     def run(self) -> None:
-        """Until it is over; it may end between a publication and its wake-up."""
+        """Publish and wake until the leadership ends, which may be between a publication and its wake-up."""
         if self.is_over():
             return
         self.has_begun = True
@@ -78,7 +78,7 @@ class Leader:
             position = self._pods
             world.pause(history.write_latency())
             if self.is_over():
-                break  # deposed: it publishes nothing more
+                break  # deposed: it does not publish any more
             self._publish(changes, position)
             world.pause(history.latency())
             is_complete = not self._backlog
@@ -91,7 +91,7 @@ class Leader:
             self._world.wait(wake_up.step())
 
     def _list(self) -> None:
-        """All objects as they are now: what came and went since the last publication is never seen."""
+        """List all objects; those that came and went since the last publication are never seen."""
         now = self._world.now + EPOCH
         self._state.relist(NODES, [named(name, each.projected()) for name, each in self._api.nodes.items()])
         self._state.relist(PODS, [named(name, each.projected()) for name, each in self._api.pods.items()])
@@ -110,7 +110,7 @@ class Leader:
         self._backlog.extend(self._state.take_changes())
 
     def relist(self) -> None:
-        """The watch of pods has expired: another one begins at the list."""
+        """Replace the expired watch of pods with a watch that begins with a list."""
         self._watches[PODS] = Watch(self._world, self._history.latency)
         self._list()
 
@@ -121,11 +121,11 @@ class Leader:
             objects.pop((resource, name), None)
             if obj is not None:
                 objects[resource, name] = obj
-        # What is published follows the pods only so far as all of it is.
+        # The published position of pods advances only if all their changes are published.
         if self._backlog:
             position = replace(before.pods, listed_at=position.listed_at)
         self._history.published = Published(objects, position)
 
     def lag(self, seconds: float) -> None:
-        """Nothing more comes of one watch for so long."""
+        """Delay the events of one watch for this time."""
         self._watches[self._history.random.choice((NODES, PODS))].silent_until = self._world.now + seconds
