@@ -31,7 +31,7 @@ def _stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManag
     return DeployedStack(identities(control_plane), directory)
 
 
-# The ways to serve Berth's verbs; each test of `extender` runs on all of them.
+# The ways to serve Berth's verbs; each test that uses `extender` runs on all of them.
 EXTENDERS: dict[str, StartExtender] = {"serve": _serve, "stack": _stack}
 
 
@@ -63,7 +63,7 @@ def _require_binary() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _cleanup_on_sigterm() -> Iterator[None]:
-    """SIGTERM runs the fixtures' cleanup; by default it would leave child processes running."""
+    """Run the fixtures' cleanup on SIGTERM, which by default would leave child processes running."""
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     yield
     signal.signal(signal.SIGTERM, previous)
@@ -91,7 +91,7 @@ def cache(extender: Extender) -> ExtenderCache:
 
 @pytest.fixture
 def proxy(extender: Extender) -> Iterator[RecordingProxy]:
-    """A proxy before `extender`; the scheduler calls its urlPrefix."""
+    """A proxy in front of `extender`; the scheduler calls the proxy's urlPrefix."""
     with RecordingProxy(extender.url_prefix) as proxy:
         yield proxy
 

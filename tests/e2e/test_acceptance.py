@@ -1,7 +1,7 @@
 """`make acceptance` on the emulator: deploys, places pods with kube-scheduler, and leaves nothing behind.
 
-With mutual TLS, a gateway before the emulator asks for the client's certificate. The emulator has no EKS, and no
-metrics from log lines: tests/gameday judges the alarms.
+With mutual TLS, a gateway in front of the emulator requests the client's certificate. The emulator does not support
+EKS or metrics from log lines: tests/gameday checks the alarms.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def test_acceptance_passes_every_step_and_deletes_the_stack(
             **(gateway.parameters() if authentication == "mtls" else {}),
             **emulator.create_kubeconfigs(watcher=users.watcher.kubeconfig(), binder=users.binder.kubeconfig()),
             **machine.parameters,
-            # Members of a gang arrive in bind within half of it, and the emulator starts a process for each of them.
+            # Members of a gang must arrive in bind within half of it, and the emulator starts a process for each one.
             "HttpTimeoutSeconds": "20",
         }
         done = subprocess.run(

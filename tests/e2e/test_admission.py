@@ -1,4 +1,4 @@
-"""examples/admission at a real API server: whom each policy refuses, whom it lets pass, and Berth at work with all."""
+"""examples/admission on a real API server: the requests that each policy rejects or allows, and Berth under all."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CONFIGURATION = EXAMPLES / "counted-resources" / "configuration.yaml"
 ADMISSION = EXAMPLES / "admission"
 NODE_NAME = ADMISSION / "node-name.yaml"
-# The API server reads its policies once a second. It is asked for the last of them.
+# The API server reads its policies once a second. The test waits for the last of them.
 POLICIES = [*sorted(set(ADMISSION.glob("*.yaml")) - {NODE_NAME}), NODE_NAME]
 IN_FORCE_SECONDS = 20
 CONFIRMED_SECONDS = 15
-# A new table waits until the API server has reported pods, in an idle cluster once a minute.
+# A new table waits until the API server has reported pods, which an idle cluster does once a minute.
 LEDGERS_SECONDS = 180
 
 LICENCE, MEMORY, PERCENT = "example.com/licence", "example.com/gpu-memory", "example.com/gpu-memory-percentage"
 DEVICE, SEATS, TOUCHED = annotation_of(MEMORY), "example.com/seats", "berth.dev/touched-at"
 OTHER_NAMESPACE = "other"
 
-# A user who may do everything by RBAC, so that only the policies can refuse.
+# RBAC allows this group everything, so that only the policies can reject a request.
 ALL_RIGHTS = "system:masters"
 USER = Impersonated("alice", (ALL_RIGHTS,))
 KUBELET = Impersonated("system:node:node", ("system:nodes", ALL_RIGHTS))
@@ -71,7 +71,7 @@ Action = Callable[[KubernetesApi, "Target"], object]
 
 @dataclass(frozen=True)
 class Target:
-    """The pods of one case. bound: with a device and seats, on a node; pending: with seats; new: is not there yet."""
+    """The pods of a case. bound: with a device and seats, on a node; pending: with seats; new: does not exist yet."""
 
     bound: str
     pending: str
@@ -225,7 +225,7 @@ BINDINGS = [
 
 @pytest.fixture(scope="module")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster of its own, with the rights and the policies of the examples."""
+    """A separate cluster, with the rights and the policies of the examples."""
     with ControlPlane(tmp_path_factory.mktemp("control-plane")) as control_plane, counted_resources(control_plane):
         api = KubernetesApi(control_plane.credentials())
         api.create("/api/v1/namespaces", {"metadata": {"name": OTHER_NAMESPACE}})
@@ -312,7 +312,7 @@ def test_berth_reserves_binds_and_confirms_its_pods_under_all_policies(
         for pod in pods:
             assert cluster.wait_until_assigned(pod) == node
             assert cluster.object(pod)["metadata"]["annotations"][DEVICE] == "0"
-        # A caller with a client credential reaches no pod of another scheduler or namespace.
+        # A caller with a client credential cannot bind pods of another scheduler or namespace.
         others = [
             (cluster.create_pod("other", scheduler="absent", extended={MEMORY: "1"}), REASON_SCHEDULER),
             (cluster.create_pod("agent", namespace="kube-system", scheduler="default-scheduler"), REASON_NAMESPACE),
@@ -321,7 +321,7 @@ def test_berth_reserves_binds_and_confirms_its_pods_under_all_policies(
             request = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node}
             answer = Endpoint(berth.url_prefix).post("bind", json.dumps(request).encode())
             assert answer.json() == {"Error": reason}
-        # Another's word on the device changes neither the pod nor what is counted.
+        # An edit of the device annotation changes neither the pod nor its reservation.
         with pytest.raises(ApiError, match="cannot be changed"):
             KubernetesApi(control_plane.credentials()).patch(
                 pods[0].path, {"metadata": {"annotations": {DEVICE: "200"}}}

@@ -1,4 +1,4 @@
-"""The Helm chart at a real API server, which rejects unknown fields, and its scheduler at work."""
+"""The Helm chart on a real API server, which rejects unknown fields, and its scheduler at work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .kubernetes.manifests import apply_manifests, delete_manifests, read_back, 
 
 NAME = "berth-of-the-chart"
 IMAGE = "registry.example.com/berth:0.1.0"
-# The policies would limit the binds of other tests: those of this test's names alone.
+# The policies would restrict the binds of other tests, so they are limited to this test's names.
 ADMISSION: dict[str, Any] = {
     "enabled": True,
     "namespaces": ["default"],
@@ -36,7 +36,7 @@ def _scheduler(url: str, *options: str) -> dict[str, Any]:
 
 @pytest.fixture
 def everything(api: KubernetesApi) -> Iterator[list[JsonObject]]:
-    """The sidecar, the watcher and all policies, applied; deleted afterwards, but not users of Berth."""
+    """Apply the sidecar, the watcher and all policies; delete them afterwards, except for Berth's users."""
     documents = rendered(
         {
             "sidecar": {"enabled": True, "image": IMAGE, "name": NAME},
@@ -64,7 +64,7 @@ def test_api_server_accepts_every_object_of_the_chart(api: KubernetesApi, everyt
 
 
 def test_helm_installs_upgrades_and_uninstalls_the_chart(control_plane: ControlPlane, api: KubernetesApi) -> None:
-    """Uses the helm program as a user does. No controller runs here, so no pod starts."""
+    """Uses the helm program as a user does. Controllers do not run here, so pods do not start."""
     place = (f"--kubeconfig={control_plane.kubeconfig()}", f"--namespace={NAMESPACE}")
     url = "https://berth.example.com/scheduler"
     values = {**_scheduler(url), "rbac": {"enabled": False}}

@@ -1,7 +1,7 @@
-"""Gangs and counted resources, whole and by device, on `berth serve` and on the deployed stack: the ledger has all
+"""Gangs with counted resources, whole and by device, on `berth serve` and on the deployed stack: the ledger has all
 members or none.
 
-On the stack every member that waits in bind is a call of its own, and the role of bind commits the gang.
+On the stack every member that waits in bind is a separate invocation, and bind's role must allow the commit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DOCUMENT = f"""\
   - name: {MEMORY}
     devices: {{count: {{nodeLabel: {COUNT}}}, size: {{nodeLabel: {EACH}}}}}
 """
-# Of a deployed stack: each member in bind is a function that starts on this machine.
+# For a deployed stack: each member in bind is a function that starts on this machine.
 HTTP_TIMEOUT_SECONDS = 30
 LEDGER_SECONDS = 20
 
@@ -85,5 +85,5 @@ def _wait_for_ledger(berth: Berth, nodes: dict[str, Any]) -> None:
 
 
 def _entries(berth: Berth, nodes: dict[str, Any]) -> dict[str, dict[str, object]]:
-    """Of these nodes: a ledger may still have those of an earlier test."""
+    """Return the entries of these nodes only: the table may still have nodes of an earlier test."""
     return {node: found for node, found in entries(berth.ledger()).items() if node in nodes}

@@ -1,4 +1,4 @@
-"""The cause of a pending pod on a real kube-scheduler: `berth explain` names it, and exits with its status."""
+"""The cause of a pending pod on a real kube-scheduler: `berth explain` reports it, and its exit status matches."""
 
 from __future__ import annotations
 

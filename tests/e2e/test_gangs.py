@@ -1,8 +1,8 @@
-"""Gangs on a kube-scheduler without a plugin and without a feature gate of gangs: by Berth's annotations, and by the
-label of coscheduling, whose PodGroup is a custom resource.
+"""Gangs on a kube-scheduler without plugins or feature gates for gangs: by Berth's annotations, and by the label of
+coscheduling, whose PodGroup is a custom resource.
 
-`make e2e TARGETS=1` holds the figures to their targets. Otherwise the limits of waits are for a
-machine on which others work, too.
+`make e2e TARGETS=1` enforces the targets of the figures. Otherwise the limits of the waits are long enough for a
+busy machine.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def test_gang_without_room_is_never_partly_bound_and_runs_after_a_node_joins(
     seconds = time.monotonic() - added_at
     assert len(set(on.values())) == len(gang)
     figures.at_most(f"gang of 4, {retries} retries: after the missing node was added", seconds, MISSING_NODE_SECONDS)
-    # Last: what is above holds at any speed.
+    # Last, because the assertions above do not depend on the machine's speed.
     figures.at_least(
         f"other pods while a gang waits, {retries} retries: of their speed", 100 * alone / beside, OTHER_PODS_PERCENT
     )

@@ -21,7 +21,7 @@ from .kubernetes.control_plane import ControlPlane
 from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
 
 ROUNDS = int(os.environ.get("LATE_VIEW_ROUNDS", "3"))
-"""REPEAT of `make e2e`."""
+"""Number of rounds: REPEAT of `make e2e`."""
 
 PLACED_SECONDS, ON_STACK_SECONDS = 5.0, 10.0
 LATER_PODS = 20
@@ -61,7 +61,7 @@ def berth(
 
 @pytest.fixture(scope="module")
 def scheduler(control_plane: ControlPlane, berth: Extender) -> Iterator[None]:
-    """It places pods of three schedulerNames, each of which has a profile of Berth's."""
+    """A scheduler for the schedulerNames of Berth's profiles."""
     document = scheduler_configuration([filter_prioritize_bind(berth.url_prefix)])
     profiles = [{"schedulerName": name} for name in ("default-scheduler", FULL, TEAMS, SEGREGATION)]
     with control_plane.scheduler({**document, "profiles": profiles}):
@@ -81,7 +81,7 @@ def scheduler(control_plane: ControlPlane, berth: Extender) -> Iterator[None]:
 def test_preemptor_evicts_the_victims_of_one_node_only_once(
     profile: str, team: dict[str, str], number: int, cluster: Cluster, classes: PriorityClasses, berth: Extender
 ) -> None:
-    """The room is wanted at once by twenty pods of lower priority. The scheduler alone evicts one pod."""
+    """Twenty pods of lower priority compete for the room at once. The scheduler alone evicts one pod."""
     node = cluster.create_node("node", cpu="5")
     running = [
         cluster.create_pod(
@@ -104,7 +104,7 @@ def test_preemptor_evicts_the_victims_of_one_node_only_once(
 
     assert cluster.wait_until_assigned(preemptor) == node
     assert time.monotonic() - started <= (ON_STACK_SECONDS if isinstance(berth, DeployedStack) else PLACED_SECONDS)
-    # With the preemptor there is room for one pod of those that ran. The rule rejects the one of its team.
+    # Beside the preemptor there is room for one of the running pods. The rule rejects the pod of its team.
     left = [each for each in running if cluster.exists(each)]
     assert len(left) <= 1
     assert all(cluster.exists(each) for each in later)
@@ -118,7 +118,7 @@ def test_preemptor_evicts_the_victims_of_one_node_only_once(
 def test_pod_goes_to_a_new_node_instead_of_evicting_another_pod(
     seconds: float, cluster: Cluster, classes: PriorityClasses, berth: Extender
 ) -> None:
-    """The profile reads only nodes, so the cache has the node as soon as any profile's would."""
+    """The profile reads only nodes, so it sees the new node as early as any profile can."""
     full = cluster.create_node("full", cpu="1")
     running = cluster.create_pod("running", cpu="1", priority_class=classes.low, node=full, ends_at_once=True)
     ExtenderCache(berth).wait_for_feasible([full])

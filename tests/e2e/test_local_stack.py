@@ -29,7 +29,7 @@ from .kubernetes.loopback import free_port
 EXAMPLES = sam.PROJECT / "examples"
 START_SECONDS = 600
 FIRST_CALL_SECONDS = 60
-"""It starts a process on this machine."""
+"""Limit in seconds for a first call, which starts a process on this machine."""
 
 
 def command(directory: Path) -> list[str]:
@@ -42,7 +42,7 @@ def variables(directory: Path) -> dict[str, str]:
 
 
 def call(environment: Mapping[str, str], path: str, body: bytes | None = None) -> Any:
-    """The answer to a call of the stack with its credentials."""
+    """Call the stack with its credentials, and return the answer."""
     answer = urllib3.request(
         "GET" if body is None else "POST",
         f"{environment['BERTH_URL'].removesuffix('/scheduler')}/{path}",
@@ -64,7 +64,7 @@ def filter_answer(environment: Mapping[str, str]) -> Any:
 
 
 def config(environment: Mapping[str, str], *arguments: str | Path, fails: str = "") -> str:
-    """What `berth config` prints. fails: what the error says, if the command has to fail."""
+    """Return the output of `berth config`. fails: text of the error, if the command must fail."""
     words = [COMMAND, "config", *arguments, f"--stack={sam.STACK_NAME}"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, fails in done.stderr) == (1 if fails else 0, True), done.stderr
@@ -72,7 +72,7 @@ def config(environment: Mapping[str, str], *arguments: str | Path, fails: str = 
 
 
 def plugin_version(applied: str) -> str:
-    """The version of the plugins in the trial that was printed."""
+    """Return the version of the plugins in the printed trial."""
     return next(line.removeprefix("plugins: ") for line in applied.splitlines() if line.startswith("plugins: "))
 
 
@@ -93,7 +93,7 @@ class OwnPlugins:
         return self.directory / "configuration.yaml"
 
     def deploy(self, more: str = "") -> None:
-        """The plugin of the example with one more line, as the page breaks it."""
+        """Deploy the example's plugin with one more line, which may break it as the page does."""
         module = Path("berth_plugins") / "team_nodes.py"
         (self.directory / module).write_text(f"{(EXAMPLES / 'custom-plugin' / module).read_text()}{more}\n")
         words = [*command(self.stack), "--replace-plugins", f"--plugins={self.directory}"]
@@ -102,7 +102,7 @@ class OwnPlugins:
 
 
 def doctor(environment: Mapping[str, str], *options: str | Path) -> Diagnosis:
-    # On a busy machine the first calls after a deployment take long: they start every function.
+    # On a busy machine the first calls after a deployment take long, because they start every function.
     words = (f"--stack={sam.STACK_NAME}", f"--url={environment['BERTH_URL']}", "--timeout=120")
     return berth_doctor(*words, *options, environment=environment)
 
@@ -113,7 +113,7 @@ def failed(diagnosis: Diagnosis) -> list[str]:
 
 @contextmanager
 def local_stack(directory: Path, *options: str) -> Iterator[ChildProcess]:
-    """That is ready, until the context exits. Its output is in `directory`.log."""
+    """Run a local stack until the context exits, and wait until it is ready. Its output is in `directory`.log."""
     log = directory.with_suffix(".log")
     process = ChildProcess([*command(directory), f"--port={free_port()}", *options], log)
     try:
@@ -133,12 +133,12 @@ def logged(environment: Mapping[str, str]) -> str:
 
 
 EVERY_NODE = ["n10", "n20", "plain", "worded"]
-"""None of events/cluster.yaml belongs to a team."""
+"""All nodes of events/cluster.yaml: none belongs to a team."""
 
 
 @pytest.mark.stack
-def test_custom_rule_can_be_applied_and_a_broken_one_rolled_back(tmp_path: Path) -> None:
-    """docs/how-to/local-stack.md, on the cluster of the events."""
+def test_custom_rule_can_be_applied_and_a_broken_rule_rolled_back(tmp_path: Path) -> None:
+    """Follows docs/how-to/local-stack.md, on the cluster of the events."""
     directory = tmp_path / "local-stack"
     own = OwnPlugins.written(tmp_path / "my-plugins", directory)
     plugins, scheduler = f"--plugins={own.directory}", f"--scheduler-config={directory / 'scheduler.yaml'}"
@@ -147,7 +147,7 @@ def test_custom_rule_can_be_applied_and_a_broken_one_rolled_back(tmp_path: Path)
         expected = orjson.loads((EVENTS / "filter" / "cache-mode.expected.json").read_bytes())["body"]
         assert filter_answer(found) == expected
 
-        # The first document of all, so that nothing but the deployed configuration is before it.
+        # This is the first applied document, so only the deployed configuration precedes it.
         before = plugin_version(config(found, "apply", own.configuration, plugins))
         assert filter_answer(found)["NodeNames"] == EVERY_NODE
 

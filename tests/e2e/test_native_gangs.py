@@ -1,8 +1,8 @@
-"""Gangs by PodGroups of Kubernetes: kube-scheduler decides on the whole group, and Berth's filter and bind agree.
+"""Gangs as PodGroups of Kubernetes: kube-scheduler decides on the whole group, and Berth's filter and bind agree.
 
 The feature gates and the version of the API are those of the version of Kubernetes; other versions have no PodGroup.
-The scheduler says that a group is scheduled when its filters have passed all members, before any of them is bound
-(G3). So Berth must reject in filter whatever its bind would reject.
+The scheduler reports a group as scheduled when its filters have passed all members, before any member is bound (G3).
+So Berth's filter must reject every pod that its bind would reject.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .kubernetes.kubernetes_api import KubernetesApi
 pytestmark = pytest.mark.skipif(KUBERNETES not in NATIVE, reason=f"Kubernetes {KUBERNETES} has no PodGroup")
 
 SIZE = 4
-# How the scheduler's message begins after filter, on a node or of the group. After a bind it has the error.
+# How the scheduler's message begins after filter, for a node or the group. After a bind it contains bind's error.
 FILTERED = ("0/", "minCount (")
 
 
@@ -72,7 +72,7 @@ def test_feasible_native_gang_is_bound_completely(
 def test_native_gang_that_lacks_licences_is_never_reported_as_scheduled(
     control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
 ) -> None:
-    """The group that Kubernetes alone binds in part (G3)."""
+    """Kubernetes alone would bind a part of this group (G3)."""
     file = tmp_path / "ledger.json"
     licences = {gangs.create_node(extended={LICENCE: "2"}): 2, gangs.create_node(extended={LICENCE: "1"}): 1}
     with (
@@ -101,6 +101,6 @@ def test_native_gang_that_lacks_licences_is_never_reported_as_scheduled(
 
 
 def _assert_rejected_by_filter_only(gangs: Gangs, gang: Sequence[Pod]) -> None:
-    """A member that bind refuses was said to be scheduled with its group."""
+    """Assert that bind did not refuse a member: its group would have been reported as scheduled before."""
     messages = {message for pod in gang for message in gangs.failed_scheduling(pod)}
     assert {each for each in messages if not each.startswith(FILTERED)} == set()

@@ -1,4 +1,4 @@
-"""Preemption: the scheduler proposes victims, Berth reviews them or adds some, and the pod gets their node.
+"""Preemption: the scheduler proposes victims, Berth reviews them or adds others, and the pod gets their node.
 
 Each test compares the victims with those of `berth simulate` on a dump of the same cluster. For a resource that only
 Berth counts, Berth adds victims to those that the scheduler proposes for cpu.
@@ -38,7 +38,7 @@ def test_evicts_only_lowest_priority_victims(
     survivor = cluster.create_pod("beside", priority_class=classes.middle, cpu="1", node=node)
     elsewhere = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=other)
     cache.wait_for_scores({node: 10, other: 20})
-    # It fits on the first node without the victims, and never on the other node.
+    # The pod fits on the first node without the victims, and never on the other node.
     pod = cluster.create_pod("high", priority_class=classes.high, cpu="2")
     expected = simulate(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
@@ -80,7 +80,7 @@ def test_preempts_only_on_the_node_that_berth_does_not_reject(
     assert expected == SimulationResult(full, frozenset({victim.uid}))
     assert not any(cluster.state(each).terminating for each in bystanders)
     waited, filtered, preempted = proxy.calls(pod)[:3]
-    # At its first attempt the cache may be behind (docs/concepts/late-view.md).
+    # At the pod's first attempt the cache may be behind (docs/concepts/late-view.md).
     assert (waited.verb, bool(waited.answer["Error"])) == ("filter", True)
     assert (filtered.verb, filtered.offered, filtered.passed) == ("filter", set(rejected), set())
     assert (preempted.verb, preempted.offered) == ("preempt", {full})

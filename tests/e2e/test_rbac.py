@@ -1,4 +1,4 @@
-"""examples/rbac.yaml on a real API server: Berth uses every right of it, and the server rejects everything else."""
+"""examples/rbac.yaml on a real API server: Berth uses every right in it, and the server rejects all other requests."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Right:
 
 
 def documented_rights(user: str, *files: Path) -> set[Right]:
-    """The rights that the files grant to the user's service account."""
+    """Return the rights that the files grant to the user's service account."""
     documents = [document for file in files for document in read_manifests(file)]
     granted = {
         (document["roleRef"]["kind"], document["roleRef"]["name"])
@@ -114,7 +114,7 @@ def users(control_plane: ControlPlane) -> Identities:
 
 
 def _exercised_rights(control_plane: ControlPlane, user: str) -> tuple[set[Right], list[str]]:
-    """Rights that a user exercised, with object names where rules have them, and its rejected requests."""
+    """Return the rights that a user exercised, with object names if rules have them, and its rejected requests."""
     rights, rejected = set(), []
     for event in control_plane.audit():
         found = event.get("objectRef", {})
@@ -158,7 +158,7 @@ def test_berth_uses_exactly_the_documented_permissions(
         [written] = [each for each in found_events if each["metadata"]["name"] == f"{pod.name}.1"]
         assert written["reason"] == "PodReduced"
 
-    # No API of PodGroups is served here, so none is followed.
+    # The API of PodGroups is not served here, so the watcher does not watch them.
     used = {right for right in WATCHER_RIGHTS | COUNTED_RIGHTS if right.resource != "podgroups"}
     assert _exercised_rights(control_plane, WATCHER) == (used, [])
     assert _exercised_rights(control_plane, BINDER) == (BINDER_RIGHTS | COUNTED_BINDER_RIGHTS, [])

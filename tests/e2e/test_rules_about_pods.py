@@ -1,6 +1,6 @@
-"""A burst of pods under rules about other pods that Berth alone judges: kube-scheduler's own plugins are switched off.
+"""A burst of pods with rules about other pods that only Berth evaluates: kube-scheduler's own plugins are disabled.
 
-These plugins judge the result: the final state at the API server.
+These plugins then check the result: the final state at the API server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 ZONES = 4
 NODES = 24
 BURST_SECONDS = 900
-"""Reached only by a failing test. On the stack, binds take positions in the log one after another, on an emulator."""
+"""Reached only by a failing test. On the stack's emulator, binds take positions in the log one after another."""
 
 WITH_ONE_PER_TEAM = """\
 apiVersion: berth.dev/v1alpha1
@@ -49,7 +49,7 @@ definitions:
 
 @dataclass(frozen=True)
 class Burst:
-    """How many pods of each kind are created at once. teams, apart: pairs of groups and pods of each."""
+    """How many pods of each kind are created at once. teams, apart: the number of groups, and of pods in each."""
 
     teams: tuple[int, int]
     apart: tuple[int, int]
@@ -61,7 +61,7 @@ class Burst:
 
 
 JUDGED_BY_BERTH = ("InterPodAffinity", "PodTopologySpread")
-"""Plugins of kube-scheduler that place none of these pods, and judge the result."""
+"""Plugins of kube-scheduler that are disabled for these pods, and check the result."""
 
 BURST = Burst((6, 10), (5, 12), 80)
 SOFT_BURSTS, SOFT_PODS = int(os.environ.get("LATE_VIEW_ROUNDS", "3")), 30
@@ -115,17 +115,17 @@ class Placement:
     pods: list[JsonObject]
 
     def rejected(self) -> list[str]:
-        """The pods that kube-scheduler's own plugins reject where they are."""
+        """Return the pods that kube-scheduler's own plugins reject on their nodes."""
         return [*rejected_placements(self.nodes, self.pods, JUDGED_BY_BERTH)]
 
     def order(self) -> list[str]:
-        """The pods with a node, as their last changes follow one another: where among them a rule was broken."""
+        """Return the pods with their nodes in the order of their last changes, which shows when a rule was broken."""
         zone = {node["metadata"]["name"]: node["metadata"]["labels"][ZONE] for node in self.nodes}
         pods = sorted(self.pods, key=lambda pod: int(pod["metadata"]["resourceVersion"]))
         return [f"{pod['metadata']['name']} {zone[node := pod['spec']['nodeName']]} {node}" for pod in pods]
 
     def teams_together(self) -> list[tuple[str, str]]:
-        """Nodes with two pods of a team, which no plugin of kube-scheduler forbids."""
+        """Return the nodes with two pods of a team, which no plugin of kube-scheduler forbids."""
         together = Counter(
             (pod["spec"]["nodeName"], pod["metadata"]["labels"]["team"])
             for pod in self.pods
@@ -139,7 +139,7 @@ def test_burst_does_not_break_any_rule_if_berth_binds(berth: Extender, control_p
     found = _place_burst(control_plane, berth, filter_prioritize_bind(berth.url_prefix))
     assert found.rejected() == [], found.order()
     assert found.teams_together() == [], found.order()
-    # Otherwise no two binds met, and the test would show nothing. In one process filter knows of a bind from its begin.
+    # Otherwise no binds conflicted, and the test proves nothing. In one process filter sees a bind from its start.
     assert not isinstance(berth, _Stack) or berth.rejected_binds() > 0
 
 
@@ -158,7 +158,7 @@ def test_scores_count_a_pod_from_the_beginning_of_its_bind(berth: Extender, cont
     zones = {f"soft-{number}": f"zone-{number % 3}" for number in range(6)}
     for name, zone in zones.items():
         api.create("/api/v1/nodes", _node(name, zone))
-    # No score of the scheduler's own decides.
+    # The scheduler's own scores must not decide.
     profile = {"schedulerName": "default-scheduler", "plugins": {"score": {"disabled": [{"name": "*"}]}}}
     try:
         ExtenderCache(berth).wait_for_feasible([*zones])
@@ -169,7 +169,7 @@ def test_scores_count_a_pod_from_the_beginning_of_its_bind(berth: Extender, cont
     finally:
         for name in zones:
             api.delete(f"/api/v1/nodes/{name}")
-    # Of the first burst on the stack no function is warm: before bind has started, nothing knows what it binds.
+    # In the first burst on the stack no function is warm: until bind has started, its pod is unknown to the others.
     assert all(burst.difference <= 2 * burst.unknown for burst in bursts[1:]), bursts
 
 
@@ -200,8 +200,8 @@ def _spread_softly(api: KubernetesApi, proxy: RecordingProxy, zones: Mapping[str
 
 
 def _place_burst(control_plane: ControlPlane, berth: Extender, extender: ExtenderConfiguration) -> Placement:
-    """All pods, created as fast as the API server takes them, when the node cache has all nodes: the guarantee needs
-    them."""
+    """Create all pods as fast as the API server takes them, once the node cache has all nodes: the guarantee requires
+    these."""
     api = KubernetesApi(control_plane.credentials())
     names = [f"burst-{number}" for number in range(NODES)]
     for number, name in enumerate(names):
@@ -233,7 +233,7 @@ def _node(name: str, zone: str) -> JsonObject:
 
 
 def _pods(burst: Burst) -> Iterator[JsonObject]:
-    """Those that exclude each other come one after another: the scheduler asks about the second while Berth binds the
+    """Yield pods that exclude each other one after another: the scheduler filters for the second while Berth binds the
     first."""
     for number in range(burst.spread):
         yield _pod("spread", 0, number)

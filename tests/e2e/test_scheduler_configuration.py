@@ -1,4 +1,4 @@
-"""berth doctor accepts the configurations that kube-scheduler starts with, and no other ones."""
+"""berth doctor accepts exactly the configurations that kube-scheduler accepts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_doctor_reads_a_scheduler_configuration_like_kube_scheduler(rest: str, t
     kubeconfig.write_text(KUBECONFIG)
     path.write_text(document(kubeconfig, rest))
     command = [str(BINARY), "kube-scheduler", f"--config={path}", "--secure-port=0", f"--write-config-to={written}"]
-    # It writes the configuration and ends, without a call to the API server.
+    # The scheduler writes the configuration and exits, without a call to the API server.
     ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     refusal = _refusal(path)
     assert bool(refusal) is not written.exists(), (refusal, ended.stderr)

@@ -62,7 +62,7 @@ class Pod:
         return found
 
     def probe(self, name: str) -> int:
-        """The exit status of a probe of Berth's container. Its command is a Python script."""
+        """Return the exit status of a probe of Berth's container. Its command is a Python script."""
         _, *arguments = self._containers["berth"][name]["exec"]["command"]
         done = subprocess.run([sys.executable, *map(self._localized, arguments)], check=False, capture_output=True)
         return done.returncode
@@ -87,7 +87,7 @@ class Pod:
 
 @pytest.fixture(scope="module")
 def documents(control_plane: ControlPlane) -> list[JsonObject]:
-    """The manifests, applied to the API server, which rejects unknown fields."""
+    """Apply the manifests to the API server, which rejects unknown fields, and return them."""
     found = read_manifests(EXAMPLES / "sidecar" / "sidecar.yaml")
     api = KubernetesApi(control_plane.credentials())
     apply_manifests(api, read_manifests(EXAMPLES / "rbac.yaml"))

@@ -1,8 +1,8 @@
-"""Every kind of change that can make a waiting pod fit, in a cluster in which nothing else happens: without Berth's
-wake-up the pod would be pending for minutes (facts 41 to 43).
+"""Every kind of change that can make a waiting pod fit, in an otherwise idle cluster: without Berth's wake-up the pod
+would be pending for minutes (facts 41 to 43).
 
-Where the scheduler's own plugins look at other pods, they wake the pod at once: too early for Berth's cache. Where they
-are switched off, nothing wakes it but Berth.
+If the scheduler's own plugins evaluate rules about other pods, they wake the pod at once: too early for Berth's cache.
+If they are disabled, only Berth wakes the pod.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
 from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
 
 LOST_SECONDS = 20.0
-"""A pod that is still pending then was forgotten. The targets are held by TARGETS=1."""
+"""Seconds after which a pending pod counts as forgotten. Only TARGETS=1 enforces the targets."""
 QUIET_SECONDS = 4.0
-"""After a rejection: the scheduler tries once more at once, and the watcher wakes it for a late rejection."""
+"""Seconds after a rejection in which the scheduler retries, and the watcher wakes the pod for a late rejection."""
 ROUNDS = 20
 
 WAKE_OBJECT = "/apis/storage.k8s.io/v1/namespaces/kube-system/csistoragecapacities/berth-wake"
@@ -52,13 +52,13 @@ definitions:
   ready: {plugins: {enabled: [{name: NodeReady}]}}
 gangs: {enabled: true, timeout: 30}
 """
-# Of a deployed stack: each member in bind is a function that starts on this machine.
+# For a deployed stack: each member in bind is a function that starts on this machine.
 STACK_TIMEOUT_SECONDS = 30
 GANG, SIZE, TOPOLOGY_KEY = "berth.dev/gang", "berth.dev/gang-size", "berth.dev/gang-topology-key"
 
 
 class Scene:
-    """One node, and pods on it or waiting. scheduler: the schedulerName of the pods."""
+    """A node, pods on it, and waiting pods. scheduler: the schedulerName of the pods."""
 
     def __init__(self, cluster: Cluster, api: KubernetesApi) -> None:
         self.cluster, self.api = cluster, api
@@ -68,7 +68,7 @@ class Scene:
         self.prepare: Callable[[], object] = lambda: None
 
     def create(self, name: str, node: str = "", namespace: str = "default", **parts: Any) -> Pod:
-        """parts: of metadata and spec. No pod of another test has its name: wake-ups are limited by name."""
+        """Create a pod. parts: of metadata and spec. Its name is unique among tests: wake-ups are limited by name."""
         name = f"{name}-{self.node}"
         metadata: dict[str, Any] = {key: parts.pop(key) for key in ("labels", "annotations") if key in parts}
         requests = {"cpu": parts.pop("cpu", "10m")}
@@ -86,14 +86,14 @@ class Scene:
         self.api.patch(pod.path, {"metadata": metadata})
 
     def uneven_zones(self) -> tuple[Pod, str]:
-        """One matching pod in the only zone that the waiting pod can go to, and a node of another zone."""
+        """Create a matching pod in the only zone that is open for the waiting pod, and a node of another zone."""
         closed = self.cluster.create_node("closed", {ZONE: "b"}, taints=[Taint("closed", "NoSchedule")])
         other = self.create("other", self.node, labels={"app": "web"})
         self.wait(labels={"app": "web"}, topologySpreadConstraints=[SPREAD])
         return other, closed
 
     def seconds_until_placed(self, change: Callable[[], object]) -> float:
-        """From the change until all of the waiting pods have a node."""
+        """Return the seconds from the change until all waiting pods have a node."""
         began = time.monotonic()
         change()
         wait_until("the pods are placed", lambda: all(self._node_of(pod) for pod in self.waiting), LOST_SECONDS)
@@ -104,7 +104,7 @@ class Scene:
 
 
 Setup = Callable[[Scene], Callable[[], object]]
-"""Creates the pods, and returns the change."""
+"""Creates the pods, and returns the function that makes the change."""
 
 SPREAD = {
     "maxSkew": 1,
@@ -166,7 +166,7 @@ KINDS: dict[str, Setup] = {
     "a label of a namespace meets affinity": _label_of_namespace_meets_affinity,
 }
 BERTHS_ALONE = {"the end of a pod meets spread", "a label of a namespace meets affinity"}
-"""The scheduler's own plugins do not try their pods again after these changes."""
+"""The scheduler's own plugins do not wake their pods after these changes."""
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def scene(cluster: Cluster, api: KubernetesApi) -> Scene:
 
 
 class Target:
-    """Where Berth runs, and how soon after a change a pod and a gang have their nodes there.
+    """Where Berth runs, and how soon after a change a pod and a gang must have their nodes there.
 
     The stack publishes every half second, from an emulator whose functions take longer.
     """
@@ -190,7 +190,7 @@ class Target:
     def scheduler(
         self, url_prefix: str = "", *, name: str = RULES, disabled: Sequence[str] = ()
     ) -> AbstractContextManager[object]:
-        """It places pods with this schedulerName. disabled: of its own plugins."""
+        """Run a scheduler for pods with this schedulerName. disabled: its own plugins that are off."""
         configuration = scheduler_configuration([filter_prioritize_bind(url_prefix or self.url_prefix)])
         profile = {
             "schedulerName": name,
@@ -244,7 +244,7 @@ def test_waiting_pod_is_placed_soon_after_a_change_that_helps_it(
 def test_pod_is_placed_after_another_pod_was_bound_and_immediately_ended(
     scene: Scene, target: Target, figures: Figures
 ) -> None:
-    """Between two publications: the cache has never shown the other pod on the node."""
+    """Both happen between two publications: the cache has never shown the other pod on the node."""
     slowest, scene.scheduler = 0.0, FULL
     with target.scheduler(name=FULL):
         for number in range(ROUNDS):
@@ -259,7 +259,7 @@ def test_pod_is_placed_after_another_pod_was_bound_and_immediately_ended(
 
 
 def _gates_are_removed(scene: Scene) -> Callable[[], object]:
-    """Two seconds apart; the last one is the change."""
+    """Prepare the removal of gates, two seconds apart; the last removal is the change."""
     gated = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
     members = [scene.wait(f"k-{number}", annotations={GANG: "k", SIZE: "4"}, **gated) for number in range(4)]
 
@@ -321,8 +321,8 @@ def test_waiting_gang_is_placed_soon_after_a_change_that_helps_it(
 
 
 def test_wake_up_object_does_not_wake_a_pod_whose_preemption_was_rejected(scene: Scene, target: Target) -> None:
-    """In its last attempt no extender refused it, only NodeResourcesFit: that waits for the end of a pod. The last step
-    shows what would wake it: the end of a nomination, which is `patch` on pods/status."""
+    """In the pod's last attempt only NodeResourcesFit rejected it, which waits for the end of a pod. The last step
+    shows the change that does wake it: the end of a nomination, which is a `patch` of pods/status."""
     high, higher = (scene.cluster.create_priority_class(name, value) for name, value in (("high", 10), ("higher", 20)))
     scene.create("victim", scene.node, cpu="3500m")
     neighbour = scene.create("neighbour", scene.node, labels={"team": "blue"}, priorityClassName=higher)

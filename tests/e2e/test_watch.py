@@ -1,5 +1,5 @@
-"""`berth watch` in the place of the watcher function: the stack's tables and policy, a pod's service account, and the
-arguments and probes of the Deployment in examples/watcher-pod, as the API server has taken it.
+"""`berth watch` instead of the watcher function: the stack's tables and policy, a pod's service account, and the
+arguments and probes of the Deployment in examples/watcher-pod, as the API server stores it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .kubernetes.manifests import apply_manifests, delete_manifests, read_back, 
 pytestmark = pytest.mark.stack
 
 READY_SECONDS = 60
-# A released lease is found by the next try of a candidate, within 2 to 4.4 s.
+# A candidate finds a released lease with its next try, within 2 to 4.4 s.
 TAKEOVER_SECONDS = 30
 ROLE = "berth-watch"
 
@@ -41,7 +41,7 @@ class ExternallyWatchedStack(DeployedStack):
     """A stack without a watcher function: nothing publishes until `berth watch` runs."""
 
     def _wait_until_healthy(self) -> None:
-        """Not before that."""
+        """Do not wait: the stack becomes healthy only when `berth watch` runs."""
 
 
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -67,7 +67,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Watcher:
-    """One process of `berth watch`, with the role of a pod."""
+    """A process of `berth watch`, with the role of a pod."""
 
     process: ChildProcess
     container: Container
@@ -76,7 +76,7 @@ class Watcher:
 
 @pytest.fixture(scope="module")
 def deployment(control_plane: ControlPlane) -> Iterator[JsonObject]:
-    """As the API server keeps it; it rejects unknown fields, and sets defaults."""
+    """The Deployment as the API server stores it: it rejects unknown fields, and sets defaults."""
     api = KubernetesApi(control_plane.credentials())
     documents = read_manifests(EXAMPLES / "watcher-pod" / "watcher.yaml")
     apply_manifests(api, documents)
@@ -94,7 +94,7 @@ def stack(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="module")
 def credentials(stack: DeployedStack) -> dict[str, str]:
-    """Of a role that has the stack's policy and nothing else, as IRSA or Pod Identity gives them to a pod."""
+    """Return the credentials of a role that has only the stack's policy, as a pod gets them by IRSA or Pod Identity."""
     iam = stack.client("iam")
     account = stack.client("sts").get_caller_identity()["Account"]
     trust = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": f"arn:aws:iam::{account}:root"}}
@@ -149,7 +149,7 @@ def test_watch_processes_with_the_policy_of_the_stack_publish_and_hand_over(
             assert _holder(stack) == leader, "a healthy leader keeps the lease"
             assert first.process.stop() == 0
             successor = _until(lambda: _holder(stack).replace(leader, ""), TAKEOVER_SECONDS)
-            # Without a change a successor that continues the log publishes no other version.
+            # Without a change, a successor that continues the log does not publish another version.
             published = _version(stack)
             cluster.create_node("later", priority(20))
             _until(lambda: _version(stack) > published, TAKEOVER_SECONDS)
@@ -183,7 +183,7 @@ T = TypeVar("T")
 
 
 def _until(ask: Callable[[], T], seconds: float) -> T:
-    """The first answer that is true."""
+    """Return the first answer that is true."""
     deadline = time.monotonic() + seconds
     while not (found := ask()):
         assert time.monotonic() < deadline, f"not within {seconds} s"

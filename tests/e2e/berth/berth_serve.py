@@ -39,7 +39,7 @@ ENDED_BY_CTRL_C = (0, 128 + signal.SIGINT)
 
 @dataclass(frozen=True)
 class MutualTLS:
-    """Files in PEM. `client_certificate` and `client_key` are for the readiness check."""
+    """PEM files. `client_certificate` and `client_key` are for the readiness check."""
 
     server_certificate: Path
     server_key: Path
@@ -59,9 +59,9 @@ class MutualTLS:
 
 
 class BerthServe:
-    """Starts the command in `directory`, with this document, and stops it by Ctrl-C.
+    """Starts the command with this document in `directory`, and stops it by Ctrl-C.
 
-    `cluster`: the watcher's kubeconfig, and bind's where `binder` is not given; or a dump, if `is_dump`.
+    `cluster`: the watcher's kubeconfig, also used by bind if `binder` is not given; a dump if `is_dump`.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class BerthServe:
         is_dump: bool = False,
         options: Sequence[str] = (),
     ) -> None:
-        """is_healthy: False waits for any answer of /healthz. options: more options of the command."""
+        """is_healthy: if False, /healthz may also return 503. options: more options of the command."""
         self._options = options
         self._tls = tls
         self._statuses = (200,) if is_healthy else (200, 503)
@@ -96,7 +96,7 @@ class BerthServe:
         return self
 
     def start(self) -> None:
-        """Returns when it is healthy. After a kill it is started again on the same port."""
+        """Start the command and return when it is healthy. After a kill it uses the same port again."""
         self._configuration.write_text(self._document)
         self._process = ChildProcess(
             [
@@ -124,7 +124,7 @@ class BerthServe:
 
     @property
     def pid(self) -> int:
-        """Return the id of the process, which runs."""
+        """Return the id of the running process."""
         assert self._process is not None
         return self._process.pid
 
@@ -145,7 +145,7 @@ class BerthServe:
         assert exit_code in ENDED_BY_CTRL_C, f"berth serve ended with {exit_code}, see {self._log}"
 
     def kill(self) -> None:
-        """End the command by SIGKILL: it hands nothing over."""
+        """End the command by SIGKILL, without a handover."""
         if self._process is not None:
             self._process.stop(by=signal.SIGKILL)
             self._process = None

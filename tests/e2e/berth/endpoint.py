@@ -27,11 +27,11 @@ class Endpoint:
             self._headers["Authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
 
     def get(self, path: str) -> urllib3.BaseHTTPResponse:
-        """The response to a GET with any status."""
+        """Return the response to a GET, whatever its status is."""
         return self._pool.urlopen("GET", f"{self._path}/{path}", headers=self._headers, redirect=False, retries=False)
 
     def post(self, verb: str, body: bytes) -> urllib3.BaseHTTPResponse:
-        """The response with any status. Follows no redirect and does not retry."""
+        """Return the response, whatever its status is. Does not follow redirects and does not retry."""
         return self._pool.urlopen(
             "POST", f"{self._path}/{verb}", body=body, headers=self._headers, redirect=False, retries=False
         )

@@ -30,12 +30,12 @@ class Identities:
     binder: Credentials
 
     def through(self, server: str) -> Identities:
-        """The same users, who call a proxy."""
+        """Return the same users with the address of a proxy."""
         return Identities(replace(self.watcher, server=server), replace(self.binder, server=server))
 
 
 def identities(control_plane: ControlPlane) -> Identities:
-    """Apply the manifests; repeated calls change nothing."""
+    """Apply the manifests and return the users; repeated calls do not change anything."""
     apply_manifests(KubernetesApi(control_plane.credentials()), read_manifests(RBAC))
     return Identities(
         watcher=control_plane.service_account(NAMESPACE, WATCHER),
@@ -55,7 +55,7 @@ def counted_resources(control_plane: ControlPlane) -> Iterator[None]:
 
 
 def serve(control_plane: ControlPlane, directory: Path, **options: Any) -> BerthServe:
-    """`berth serve` with a kubeconfig for each of them; options: those of BerthServe."""
+    """Return `berth serve` with a kubeconfig for each user. options: those of BerthServe."""
     found = identities(control_plane)
     return BerthServe(
         control_plane.kubeconfig(found.watcher), directory, binder=control_plane.kubeconfig(found.binder), **options

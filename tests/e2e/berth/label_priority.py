@@ -12,7 +12,7 @@ def priority(value: int | str) -> dict[str, str]:
 
 
 def none_available(reasons: dict[str, int]) -> str:
-    """The beginning of the FailedScheduling message. reasons: the number of nodes by reason."""
+    """Return the beginning of the FailedScheduling message. reasons: the number of nodes by reason."""
     nodes = sum(reasons.values())
     # The scheduler sorts the reasons with their counts as text.
     listed = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))

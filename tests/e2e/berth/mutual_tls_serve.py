@@ -21,14 +21,14 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class MutualTLSServe:
-    """Its address, its server certificate, and the directory of its client certificates."""
+    """The server's address, its certificate, and the directory of the client certificates."""
 
     url_prefix: str
     server_certificate: Path
     directory: CertificateDirectory
 
     def extender(self, client: IssuedCertificate) -> ExtenderConfiguration:
-        """The entry of a scheduler with this client certificate."""
+        """Return the extender entry of a scheduler with this client certificate."""
         certificate, key = self.directory.files(client)
         tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)
         return replace(filter_prioritize_bind(self.url_prefix), tls=tls)

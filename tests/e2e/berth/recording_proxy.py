@@ -18,7 +18,7 @@ ANSWER_SECONDS = 10
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a verb with its response. arrived: its place in the order of the requests."""
+    """A call of a verb with its response. arrived: its place in the order of the requests."""
 
     verb: str
     request: dict[str, Any]
@@ -27,7 +27,7 @@ class Call:
 
     @property
     def pod_uid(self) -> str:
-        """The pod of the call. bind has its name, the other verbs the whole object."""
+        """Return the UID of the call's pod. A bind request contains it directly, other requests in the Pod object."""
         uid: str = self.request["PodUID"] if self.verb == "bind" else self.request["Pod"]["metadata"]["uid"]
         return uid
 
@@ -47,7 +47,7 @@ class Call:
 
     @property
     def proposed(self) -> dict[str, list[str]]:
-        """The UIDs of the victims that the scheduler proposed to preempt, by node."""
+        """Return the UIDs of the victims that the scheduler proposed to preempt, by node."""
         full = self.request["NodeNameToVictims"]
         if full is not None:
             return {node: [pod["metadata"]["uid"] for pod in found["Pods"]] for node, found in full.items()}
@@ -56,7 +56,7 @@ class Call:
 
     @property
     def victims(self) -> dict[str, list[str]]:
-        """The UIDs of the victims in the response of preempt, by node."""
+        """Return the UIDs of the victims in the response of preempt, by node."""
         return {
             node: [pod["UID"] for pod in victims["Pods"]]
             for node, victims in self.answer["NodeNameToMetaVictims"].items()
@@ -64,7 +64,7 @@ class Call:
 
 
 class RecordingProxy(LoopbackService):
-    """Forwards each call unchanged. The scheduler's configuration has its `url_prefix`."""
+    """Forwards each call unchanged. The scheduler's configuration contains the proxy's `url_prefix`."""
 
     def __init__(self, url_prefix: str, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(self._pass_on, tls)
@@ -74,9 +74,9 @@ class RecordingProxy(LoopbackService):
         self._changed = threading.Condition()
 
     def calls(self, pod: Pod | None = None) -> list[Call]:
-        """All calls so far, or those of `pod`, in the order of their responses.
+        """Return all calls so far, or those of `pod`, in the order of their responses.
 
-        Waits for the answers to calls that have begun: what a call did may be seen before it has answered.
+        Waits for calls in flight: the effect of a call may be visible before its response.
         """
         with self._changed:
             assert self._changed.wait_for(lambda: self._in_flight == 0, ANSWER_SECONDS), "a call has no answer"
@@ -106,7 +106,7 @@ class RecordingProxy(LoopbackService):
 
 
 def _node_names(message: dict[str, Any]) -> set[str]:
-    """The node names in a request or response of either mode."""
+    """Return the node names in a request or response of either mode."""
     if message["NodeNames"] is not None:
         return set(message["NodeNames"])
     return {node["metadata"]["name"] for node in message["Nodes"]["items"]}

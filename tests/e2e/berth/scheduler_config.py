@@ -26,7 +26,7 @@ def berth_scheduler_config(*arguments: str | Path) -> str:
 def berth_scheduler_config_and_flags(
     *arguments: str | Path, environment: Mapping[str, str] | None = None
 ) -> tuple[SchedulerConfiguration, list[str]]:
-    """The output for the cluster's own scheduler, and the flags that a note of the command adds to --config."""
+    """Return the output for the cluster's own scheduler, and the flags that the command's note adds to --config."""
     done = _run(arguments, environment)
     [line] = [line for line in done.stderr.splitlines() if line.startswith(FLAGS)]
     return yaml.safe_load(done.stdout), line.removeprefix(FLAGS).split()
@@ -67,7 +67,7 @@ def mount_volumes(documents: list[JsonObject], directory: Path) -> Container:
 
 
 def _files(volume: dict[str, Any], named: dict[str, JsonObject]) -> dict[str, bytes]:
-    """The files of a volume. What is optional need not exist."""
+    """Return the files of a volume. Optional sources need not exist."""
     sources = volume["projected"]["sources"] if "projected" in volume else [volume]
     found: dict[str, bytes] = {}
     for source in sources:

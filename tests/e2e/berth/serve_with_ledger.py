@@ -1,4 +1,4 @@
-"""`python -m tests.e2e.berth.serve_with_ledger FILE serve …`: the berth command, and in FILE its embedded ledger.
+"""`python -m tests.e2e.berth.serve_with_ledger FILE serve …`: the berth command, which writes its ledger to FILE.
 
 The table is in the memory of that process, so no other process can read it.
 """
@@ -39,7 +39,7 @@ def ledger_document(ledgers: list[NodeLedger]) -> dict[str, Any]:
 
 
 def ledger_in(file: Path) -> dict[str, Any]:
-    """By node, as `ledger_document` has it; empty while nothing is written."""
+    """Read the ledger from the file, in the format of `ledger_document`; empty if the file does not exist yet."""
     found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     return found
 
@@ -54,7 +54,7 @@ def _write(file: Path, table: LedgerTable) -> None:
 
 
 class _Watched(EmbeddedStore):
-    """Its ledger is written from the moment when there is one."""
+    """An embedded store whose ledger is written to the file as soon as it exists."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -18,14 +18,14 @@ PLACED, PENDING = 0, 1
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """The node of a pod, and the UIDs of its victims."""
+    """A pod's node, and the UIDs of its victims."""
 
     node: str | None
     victims: frozenset[str] = frozenset()
 
 
 def simulate(cluster: Cluster, name: str, *, document: str = CONFIGURATION) -> SimulationResult:
-    """The result for one pod on a dump of the current cluster."""
+    """Simulate one pod on a dump of the current cluster."""
     with TemporaryDirectory() as directory:
         dump, configuration = (Path(directory) / name for name in ("dump.json", "berth.yaml"))
         dump.write_text(json.dumps({"kind": "List", "items": cluster.dump()}))

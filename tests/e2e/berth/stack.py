@@ -43,7 +43,7 @@ class DeployedStack:
         *,
         plugins: Path | None = None,
     ) -> None:
-        """plugins: a user's, which the functions get as a layer."""
+        """plugins: directory of a user's plugins, which the functions get as a layer."""
         self._identities = identities
         self._plugins = plugins
         self._template: Path | None = None
@@ -69,17 +69,17 @@ class DeployedStack:
         return self.url_prefix_with(*self.password())
 
     def url_prefix_with(self, username: str, password: str) -> str:
-        """The API under a path of the emulator, for these credentials."""
+        """Return the API's address under a path of the emulator, with these credentials."""
         userinfo = f"{quote(username, safe='')}:{quote(password, safe='')}@"
         return self.url_prefix_without_credentials.replace("://", f"://{userinfo}")
 
     @cached_property
     def url_prefix_without_credentials(self) -> str:
-        """A path of the emulator, because Go does not resolve the host name of the stack's output."""
+        """Return a path of the emulator, because Go does not resolve the host name of the stack's output."""
         return f"{self._emulator.endpoint_url}/_aws/execute-api/{self._physical_id('Api')}/$default/scheduler"
 
     def apply(self, document: str) -> None:
-        """Apply this BerthConfiguration with the CLI, which waits until every verb decides by it."""
+        """Apply this BerthConfiguration with the CLI, which waits until every verb uses it."""
         file = self._directory / "berth.yaml"
         file.write_text(document)
         subprocess.run(
@@ -90,15 +90,15 @@ class DeployedStack:
         )
 
     def environment(self) -> dict[str, str]:
-        """Environment variables for a command that calls the stack's account."""
+        """Return environment variables for a command that calls the stack's account."""
         return self._emulator.environment()
 
     def client(self, service: str) -> Any:
-        """A boto3 client of the stack's account, as its root user."""
+        """Return a boto3 client of the stack's account, as its root user."""
         return self._emulator.client(service)
 
     def name(self, logical_id: str) -> str:
-        """The physical id of one of its resources."""
+        """Return the physical id of a resource of the stack."""
         return self._physical_id(logical_id)
 
     @property
@@ -107,11 +107,11 @@ class DeployedStack:
 
     @property
     def schedule(self) -> str:
-        """The name of the schedule that starts the watcher."""
+        """Return the name of the schedule that starts the watcher."""
         return self._physical_id("WatcherFunctionEveryMinute")
 
     def password(self) -> tuple[str, str]:
-        """The current user name and password in the stack's secret."""
+        """Return the current user name and password in the stack's secret."""
         found = self._emulator.client("secretsmanager").get_secret_value(SecretId=self._password_secret)
         record = json.loads(found["SecretString"])
         return record["username"], record["password"]
@@ -133,7 +133,7 @@ class DeployedStack:
             time.sleep(POLL_SECONDS)
 
     def _wait_until_bind_is_warm(self) -> None:
-        """On the emulator a cold bind takes longer than a call may: the scheduler would call it again."""
+        """Wait: on the emulator a cold bind exceeds the time of a call, so the scheduler would call it again."""
         deadline = time.monotonic() + SCHEDULE_SECONDS
         request = json.dumps({"PodName": "probe", "PodNamespace": "default", "PodUID": "probe", "Node": "probe"})
         while COLD in (text := Endpoint(self.url_prefix).post("bind", request.encode()).data.decode()):

@@ -71,7 +71,7 @@ class StackWithLedger:
         self.stack.__exit__()
 
     def _save_watcher_log(self) -> None:
-        """Save it with the other logs: the emulated account ends with the test."""
+        """Save the watcher's log with the other logs: the emulated account ends with the test."""
         logs = self.stack.client("logs")
         events = logs.filter_log_events(logGroupName=self.stack.name("FunctionLogGroup"))["events"]
         self._log.write_text("".join(f"{event['message'].rstrip()}\n" for event in events))
@@ -89,7 +89,7 @@ class StackWithLedger:
 def counting(
     where: str, control_plane: ControlPlane, directory: Path, document: str, http_timeout: int = HTTP_TIMEOUT_SECONDS
 ) -> Iterator[ServeWithLedger | StackWithLedger]:
-    """Run it with the rights for counted resources. where: `serve` or `stack`. http_timeout: seconds, of the stack."""
+    """Run Berth with the rights for counted resources. where: `serve` or `stack`. http_timeout: of the stack, in s."""
     started: AbstractContextManager[ServeWithLedger | StackWithLedger] = (
         StackWithLedger(control_plane, directory, document, http_timeout)
         if where == "stack"

@@ -1,4 +1,4 @@
-"""Members of gangs on a real API server, and what becomes of them.
+"""Members of gangs on a real API server, and their outcomes.
 
 A pod never loses its node, so a member without a node was never bound.
 """
@@ -22,16 +22,16 @@ gangs: {enabled: true}
 LICENCE = "example.com/licence"
 COUNTED = f"{PLAIN}managedResources: [{{name: {LICENCE}}}]\n"
 
-# One member leaves no room for another on a node, and enough for other pods.
+# A node has room for one member, and enough room left for other pods.
 NODE_CPU, MEMBER_CPU = "4", "3"
 DOES_NOT_FIT = "gang does not fit"
 WAITS_FOR_MEMBERS = "gang waits for members"
 
 PLACED_SECONDS = 120
-# For a call of bind that waits for members with HTTP_TIMEOUT, and for the longest pause of the scheduler between tries.
+# Long enough for a bind call that waits for members (HTTP_TIMEOUT), and for the scheduler's longest back-off.
 STABLE_SECONDS = 12
-# Of a gang of four that does not fit, in STABLE_SECONDS. A native gang made 18,045 without the gate of bounded retries
-# (G6). With it each member is tried four or five times.
+# For a gang of four that does not fit, in STABLE_SECONDS. Without the gate of bounded retries, a native gang made
+# 18,045 calls (G6). With it each member is tried four or five times.
 MOST_FILTER_CALLS = 60
 # The watcher creates the ledger of a node when the API server has sent a later resource version of pods.
 NODE_LEDGER_SECONDS = 180
@@ -48,7 +48,7 @@ class Gangs:
     _nodes: int = field(default=0)
 
     def create_nodes(self, count: int, **options: Any) -> list[str]:
-        """Each has room for one member. options: those of `Cluster.create_node`."""
+        """Create nodes with room for one member each. options: those of `Cluster.create_node`."""
         return [self.create_node(**options) for _ in range(count)]
 
     def create_node(self, **options: Any) -> str:
@@ -56,7 +56,7 @@ class Gangs:
         return self.cluster.create_node(f"node-{self._nodes}", **{"cpu": NODE_CPU, **options})
 
     def create(self, name: str, size: int, **options: Any) -> list[Pod]:
-        """A gang with all of its members. options: those of `create_member`."""
+        """Create a gang with all of its members. options: those of `create_member`."""
         return [self.create_member(name, number, size, **options) for number in range(size)]
 
     def create_member(
@@ -70,7 +70,7 @@ class Gangs:
         native: bool = False,
         **options: Any,
     ) -> Pod:
-        """label: the one that names the gang in place of annotations. native: its PodGroup is one of Kubernetes."""
+        """label: key of a label that names the gang instead of annotations. native: uses a PodGroup of Kubernetes."""
         named: dict[str, Any] = {"annotations": {"berth.dev/gang": gang, "berth.dev/gang-size": str(size)}}
         if label is not None:
             named = {"labels": {label: gang}}
@@ -79,7 +79,7 @@ class Gangs:
         return self.cluster.create_pod(f"{gang}-{number}", cpu=cpu, **named, **options)
 
     def bound(self, pods: Sequence[Pod]) -> dict[str, str]:
-        """The nodes of those that have one, by the pod's name."""
+        """Return the nodes of the bound pods, by the pod's name."""
         uids = {pod.uid for pod in pods}
         return {
             pod["metadata"]["name"]: pod["spec"]["nodeName"]
@@ -88,12 +88,12 @@ class Gangs:
         }
 
     def wait_until_bound(self, pods: Sequence[Pod], seconds: float = PLACED_SECONDS) -> dict[str, str]:
-        """The node of each of these pods, when all have one."""
+        """Wait until all of these pods are bound, and return their nodes by the pod's name."""
         wait_until(f"{len(pods)} pods are bound", lambda: len(self.bound(pods)) == len(pods), seconds)
         return self.bound(pods)
 
     def assert_none_is_bound(self, pods: Sequence[Pod]) -> None:
-        """Assert that no pod is bound, now and a while later."""
+        """Assert that no pod is bound after a while."""
         time.sleep(STABLE_SECONDS)
         assert self.bound(pods) == {}
 
@@ -121,7 +121,7 @@ def speed(pods: int, seconds: float) -> float:
 
 
 def placed_in(gangs: Gangs, name: str, count: int) -> float:
-    """Seconds until so many small pods that belong to no gang are bound; then they are deleted."""
+    """Return the seconds until `count` small pods without a gang are bound; then delete them."""
     started = time.monotonic()
     pods = [gangs.cluster.create_pod(f"{name}-{number}", cpu="10m") for number in range(count)]
     gangs.wait_until_bound(pods)
@@ -132,7 +132,7 @@ def placed_in(gangs: Gangs, name: str, count: int) -> float:
 
 
 def wait_until(what: str, holds: Callable[[], bool], seconds: float, *, poll: float = POLL_SECONDS) -> None:
-    """Raises AssertionError with what it was."""
+    """Poll until the condition holds. Raises AssertionError with its description after this time."""
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, f"not within {seconds} s: {what}"

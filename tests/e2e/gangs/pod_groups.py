@@ -13,8 +13,8 @@ from tests.e2e.kubernetes.kubernetes_api import JsonObject, KubernetesApi
 
 @dataclass(frozen=True)
 class NativeGangs:
-    """version: of `scheduling.k8s.io`. gates: what kube-apiserver and kube-scheduler need for gangs. condition: of a
-    PodGroup whose members have passed all filters."""
+    """version: of `scheduling.k8s.io`. gates: feature gates that kube-apiserver and kube-scheduler need for gangs.
+    condition: of a PodGroup whose members have passed all filters."""
 
     version: str
     gates: tuple[str, ...]
@@ -23,7 +23,7 @@ class NativeGangs:
 
 NATIVE = {
     "1.36": NativeGangs("v1alpha2", ("GenericWorkload=true", "GangScheduling=true"), "PodGroupScheduled"),
-    # GangScheduling is a part of it there.
+    # In this version GenericWorkload includes GangScheduling.
     "1.37": NativeGangs("v1beta1", ("GenericWorkload=true",), "PodGroupInitiallyScheduled"),
 }
 
@@ -33,7 +33,7 @@ _COSCHEDULING = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups
 
 
 class NativePodGroup:
-    """A PodGroup of the test, until the context exits."""
+    """A PodGroup that exists until the context exits."""
 
     def __init__(self, api: KubernetesApi, name: str, minimum: int) -> None:
         self._api = api

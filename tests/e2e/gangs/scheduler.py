@@ -20,8 +20,8 @@ GATES = "--feature-gates="
 
 
 class Retries(StrEnum):
-    """Whether the scheduler has the feature gate that scheduler-config demands for gangs. With it, a pod that was
-    rejected and now fits waits for the end of its back-off (fact 44): that is most of the printed seconds."""
+    """Whether the scheduler has the feature gate that scheduler-config requires for gangs. With it, a pod that was
+    rejected and now fits waits for the end of its back-off (fact 44), which is most of the printed time."""
 
     BOUNDED = "bounded"
     UNBOUNDED = "unbounded"
@@ -39,13 +39,13 @@ class GangScheduler:
     def run(
         self, url_prefix: str, document: str = PLAIN, http_timeout: str = HTTP_TIMEOUT
     ) -> AbstractContextManager[ChildProcess]:
-        """Until the context exits, with the output of scheduler-config for this document of Berth."""
+        """Run until the context exits, with the output of scheduler-config for this BerthConfiguration."""
         path = self.directory / "for-scheduler-config.yaml"
         path.write_text(document)
         return self._run([f"--url={url_prefix}", f"--config={path}", f"--http-timeout={http_timeout}"])
 
     def run_for(self, stack: DeployedStack) -> AbstractContextManager[ChildProcess]:
-        """The same by what the stack says: its password, its httpTimeout, and the configuration in use."""
+        """Run the same with the stack's password, its httpTimeout, and its configuration in use."""
         address = f"--url={stack.url_prefix_without_credentials}"
         return self._run([f"--stack={sam.STACK_NAME}", address, "--with-password"], stack.environment())
 
@@ -56,6 +56,6 @@ class GangScheduler:
         demanded = [flag.removeprefix(GATES) for flag in printed if flag.startswith(GATES)]
         gates = [*(demanded if self.retries is Retries.BOUNDED else ()), *self.gates]
         flags = [flag for flag in printed if not flag.startswith(GATES)]
-        # One flag for all: a later one may replace an earlier one.
+        # One flag for all gates: a later flag may replace an earlier one.
         flags += [f"{GATES}{','.join(gates)}"] if gates else []
         return self.control_plane.scheduler(document, flags=flags)

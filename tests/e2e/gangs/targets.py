@@ -1,7 +1,7 @@
-"""How long gangs take on a real scheduler, and how long they may take.
+"""How long gangs take on a real scheduler, with targets.
 
-`make e2e TARGETS=1` fails beyond a target. Elsewhere the figures are shown only: other work on the
-machine slows them.
+`make e2e TARGETS=1` fails if a target is missed. Otherwise the figures are only printed, because other work on
+the machine makes them worse.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 GANG_SECONDS = {4: 0.5, 32: 3.0}
-"""By the number of members: from the creation of the last one until all are bound."""
+"""Seconds by the number of members: from the creation of the last member until all are bound."""
 BACK_OFF_SECONDS = 2.0
-"""More, if a rejected pod waits for the end of its back-off: that takes 1 s, and kube-scheduler looks once a second."""
+"""Additional seconds if a rejected pod waits for its back-off of 1 s, which kube-scheduler checks once a second."""
 MISSING_NODE_SECONDS = 5.0
 
 
 OTHER_PODS_PERCENT = 50.0
-"""Of their speed without gangs, while a gang waits."""
+"""Percentage of their speed without gangs that other pods must reach while a gang waits."""
 
 ARE_HELD = os.environ.get("GANG_TARGETS") == "1"
 
@@ -36,11 +36,11 @@ class Figures:
     _found: list[Figure] = field(default_factory=list)
 
     def at_most(self, what: str, seconds: float, most: float) -> None:
-        """Raises AssertionError beyond it, where targets are held."""
+        """Record a figure. Raises AssertionError above the target if targets are enforced."""
         self._add(Figure(what, f"{seconds:.1f} s", f"<= {most:g} s", seconds <= most))
 
     def at_least(self, what: str, percent: float, least: float) -> None:
-        """Raises AssertionError below it, where targets are held."""
+        """Record a figure. Raises AssertionError below the target if targets are enforced."""
         self._add(Figure(what, f"{percent:.0f} %", f">= {least:.0f} %", percent >= least))
 
     def _add(self, figure: Figure) -> None:
@@ -48,7 +48,7 @@ class Figures:
         assert figure.is_met or not ARE_HELD, f"{figure.what}: {figure.measured}, target {figure.target}"
 
     def lines(self) -> Iterator[str]:
-        """The table; none without a figure."""
+        """Yield the lines of the table; none if there are no figures."""
         if not self._found:
             return
         width = max(len(each.what) for each in self._found)

@@ -1,6 +1,6 @@
-"""Karpenter with its own kwok provider: its nodes are objects without machines, and a thread stands for their kubelets.
+"""Karpenter with its own kwok provider: its nodes are objects without machines, and a thread replaces their kubelets.
 
-`make e2e-karpenter` builds it from the Go module, with its custom resource definitions beside it.
+`make e2e-karpenter` builds Karpenter from the Go module, with the custom resource definitions beside the program.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ INSTANCE_TYPES = [_instance_type(PLAIN_TYPE, 1.0, {}), _instance_type(GPU_TYPE, 
 
 
 class Karpenter:
-    """Custom resources on the API server, and what becomes of them."""
+    """Karpenter's custom resources on the API server, and their states."""
 
     def __init__(self, api: KubernetesApi) -> None:
         self.api = api
 
     def define(self) -> None:
-        """Apply the custom resource definitions, and the one NodeClass."""
+        """Apply the custom resource definitions and the NodeClass."""
         for file in sorted(FOLDER.glob("*.yaml")):
             for definition in read_manifests(file):
                 name = definition["metadata"]["name"]
@@ -102,7 +102,7 @@ class Karpenter:
         """Wait until so many nodes of Karpenter exist, and return them."""
         nodes: dict[str, JsonObject] = {}
         if count == 0 and not self.nodes():
-            return []  # a watch of nothing has no event
+            return []  # a watch without objects has no events
         for event in self.api.watch("/api/v1/nodes", {"labelSelector": OWN_NODES}, seconds=WAIT_SECONDS):
             node = event["object"]
             nodes[node["metadata"]["name"]] = node
@@ -116,7 +116,7 @@ class Karpenter:
         return [each for each in self.api.get("/api/v1/nodes")["items"] if OWN_NODES in each["metadata"]["labels"]]
 
     def clear(self) -> None:
-        """Delete what is left, without Karpenter: its finalizers go with its nodes."""
+        """Delete the remaining objects, without Karpenter: remove its finalizers from its nodes."""
         for path in (POOLS, OVERLAYS, CLAIMS, "/api/v1/nodes"):
             for item in self.api.get(path)["items"]:
                 with suppress(ApiError):
@@ -161,7 +161,7 @@ class Kubelets(Thread):
 
 @contextmanager
 def running(control_plane: ControlPlane, directory: Path, lost: Sequence[str] = ()) -> Iterator[Karpenter]:
-    """Karpenter and kubelets until the context exits. lost: see Kubelets."""
+    """Run Karpenter and kubelets until the context exits. lost: see Kubelets."""
     api, port = KubernetesApi(control_plane.credentials()), free_port()
     karpenter, kubelets = Karpenter(api), Kubelets(KubernetesApi(control_plane.credentials()), lost)
     karpenter.define()

@@ -29,8 +29,8 @@ GANGS = f"{LABELED}gangs: {{enabled: true}}\n"
 
 
 def printed(document: str, value: str = "1", *, disruption: Mapping[str, Any] | None = None) -> list[JsonObject]:
-    """What the command prints, with this value for its placeholders, the provider's NodeClass, and an instance type for
-    each pool. disruption: instead of the printed one."""
+    """Return the command's output, with this value for its placeholders, the provider's NodeClass, and an instance type
+    for each pool. disruption: replaces the printed disruption."""
     done = CliRunner().invoke(main, ["config", "nodepool", "-", "--name=berth"], input=document)
     assert done.exit_code == 0, done.output
     found = list(yaml.safe_load_all(done.stdout))
@@ -50,6 +50,6 @@ def printed(document: str, value: str = "1", *, disruption: Mapping[str, Any] | 
 
 
 def without_labels(pool: JsonObject, name: str) -> JsonObject:
-    """A NodePool that does not know the policy."""
+    """Return a NodePool without the labels of the policy."""
     template = {**pool["spec"]["template"], "metadata": {}}
     return {**pool, "metadata": {"name": name}, "spec": {**pool["spec"], "template": template}}

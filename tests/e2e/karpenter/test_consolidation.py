@@ -1,4 +1,4 @@
-"""What Karpenter's consolidation does to pods that fit only by Berth's rules.
+"""Karpenter's consolidation of nodes with pods that depend on Berth's rules.
 
 The cluster has one node of a labeled pool with the pod, and one node with room that the policy rejects.
 """
@@ -37,7 +37,7 @@ def scene(start: Start, cluster: Cluster, disruption: dict[str, str], further: d
     return Scene(karpenter, pod, node, cluster.create_node("rejected"))
 
 
-def test_when_underutilized_evicts_a_pod_whose_replacement_stays_pending(start: Start, cluster: Cluster) -> None:
+def test_consolidation_evicts_a_pod_whose_replacement_stays_pending(start: Start, cluster: Cluster) -> None:
     found = scene(start, cluster, UNDERUTILIZED, None)
     cluster.wait_until_evicted(found.pod)
     found.karpenter.wait_for_nodes(0)
@@ -54,7 +54,7 @@ def test_when_underutilized_evicts_a_pod_whose_replacement_stays_pending(start: 
         pytest.param(UNDERUTILIZED, FOR_THE_LABEL, "Can't replace with a cheaper node", id="affinity to the label"),
     ],
 )
-def test_when_empty_or_an_affinity_keeps_the_node_until_the_pod_ends(
+def test_when_empty_policy_or_an_affinity_keeps_the_node_until_the_pod_ends(
     disruption: dict[str, str], further: dict[str, object] | None, said: str, start: Start, cluster: Cluster
 ) -> None:
     found = scene(start, cluster, disruption, further)

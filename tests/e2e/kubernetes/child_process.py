@@ -12,20 +12,20 @@ from pathlib import Path
 POLL_SECONDS = 0.05
 STOP_SECONDS = 15
 
-# A shell lets its background jobs ignore SIGINT, and what they start would ignore it, too.
+# A shell lets its background jobs ignore SIGINT, and their child processes would ignore it, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class ChildProcess:
-    """Runs `command` with its output in `log`, in a session of its own.
+    """Runs `command` with its output in `log`, in a separate session.
 
-    A session of its own keeps a Ctrl-C on the terminal away from it: the test session ends its processes
-    itself, in the right order.
+    In a separate session the process does not receive a Ctrl-C from the terminal: the test session itself ends its
+    processes, in the right order.
     """
 
     def __init__(self, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
-        """environment: of the process; None for that of the tests."""
+        """environment: of the process; None for the environment of the tests."""
         self._log = log
         self._command = [str(word) for word in command]
         with log.open("wb") as output:
@@ -37,7 +37,7 @@ class ChildProcess:
                 start_new_session=True,
                 env=environment,
             )
-        # A starter that is interrupted before its `with` begins, or while it cleans up, does not get to it.
+        # A caller that is interrupted before its `with` begins, or while it cleans up, would not stop the process.
         atexit.register(self.stop)
 
     @property
@@ -59,7 +59,7 @@ class ChildProcess:
         return self._process.wait()
 
     def send(self, what: signal.Signals) -> None:
-        """Send a signal; to a process that has ended nothing is sent."""
+        """Send a signal, unless the process has ended."""
         if self._process.poll() is None:
             self._process.send_signal(what)
 

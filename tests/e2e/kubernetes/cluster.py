@@ -53,7 +53,7 @@ class PodState:
 
 @dataclass(frozen=True)
 class PriorityClasses:
-    """The names of three classes."""
+    """The names of three priority classes."""
 
     low: str
     middle: str
@@ -61,7 +61,7 @@ class PriorityClasses:
 
 
 def ready_node(name: str, labels: Mapping[str, str], resources: Mapping[str, str]) -> JsonObject:
-    """Return a node that is ready and has room for 110 pods. resources: what it has besides."""
+    """Return a node that is ready and has room for 110 pods. resources: its other resources."""
     allocatable = {"pods": "110", **resources}
     return {
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
@@ -74,7 +74,7 @@ def ready_node(name: str, labels: Mapping[str, str], resources: Mapping[str, str
 
 
 class Cluster:
-    """Steps and waits on one API server.
+    """Actions and waits on one API server.
 
     Node names are `<name>-<suffix>` with a suffix per test: an extender's cache may still contain the nodes of the
     previous test.
@@ -131,10 +131,10 @@ class Cluster:
     ) -> Pod:
         """Create a pod, pending or already on `node`.
 
-        scheduling_group: the name of a PodGroup of Kubernetes. ends_at_once: a deletion waits for no kubelet. further:
-        other fields of the spec.
+        scheduling_group: the name of a PodGroup of Kubernetes. ends_at_once: a deletion does not wait for a kubelet.
+        further: other fields of the spec.
         """
-        # The API server requires a limit for an extended resource; the request equals it.
+        # The API server requires a limit for an extended resource; the request defaults to it.
         resources = {"requests": {"cpu": cpu}, "limits": dict(extended or {})}
         spec: JsonObject = {
             "schedulerName": scheduler,
@@ -158,7 +158,7 @@ class Cluster:
         return self._api.get(pod.path)
 
     def dump(self) -> list[JsonObject]:
-        """The items of `kubectl get nodes,pods,pdb,pc,ns -A`."""
+        """Return the items of `kubectl get nodes,pods,pdb,pc,ns -A`."""
         return [
             {"kind": kind, **item}
             for kind, path in DUMP_PATHS.items()
@@ -169,18 +169,18 @@ class Cluster:
         return _pod_state(self._api.get(pod.path))
 
     def exists(self, pod: Pod) -> bool:
-        """Return whether this very pod is still there."""
+        """Return whether the pod with this UID still exists."""
         listed = self._api.get(f"/api/v1/namespaces/{pod.namespace}/pods")["items"]
         return any(each["metadata"]["uid"] == pod.uid for each in listed)
 
     def wait_until_assigned(self, pod: Pod) -> str:
-        """The node that the pod was bound to."""
+        """Wait until the pod is bound, and return its node."""
         state = self._wait_until(pod, "assigned", lambda state: state.node is not None)
         assert state.node is not None
         return state.node
 
     def wait_until_nominated(self, pod: Pod) -> str:
-        """The node on which the scheduler preempts pods for this one."""
+        """Wait until the pod is nominated, and return the node on which the scheduler preempts pods for it."""
         state = self._wait_until(pod, "nominated", lambda state: state.nominated_node is not None)
         assert state.nominated_node is not None
         return state.nominated_node

@@ -17,13 +17,13 @@ from .kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi, an
 from .loopback import HOST, free_port
 from .scheduler_configuration import ExtenderConfiguration, SchedulerConfiguration
 
-# Which version of Kubernetes; the Makefile says the same, and exports it.
+# The version of Kubernetes; the Makefile has the same default, and exports it.
 KUBERNETES = os.environ.get("KUBERNETES") or "1.36"
 BINARY = Path(__file__).parents[3] / ".build" / f"controlplane-{KUBERNETES}"
 
 ADMIN = "admin"
 SCHEDULER = "system:kube-scheduler"
-# The static users and their groups: with RBAC the scheduler has its usual role.
+# Static users and their groups: with RBAC the scheduler has its usual role.
 # The last two stand for the roles of the functions on EKS, with the groups of their access entries.
 EKS_WATCHER, EKS_BINDER = "eks-watcher", "eks-binder"
 GROUPS = {ADMIN: "system:masters", SCHEDULER: "", EKS_WATCHER: "berth-watcher", EKS_BINDER: "berth-binder"}
@@ -40,7 +40,7 @@ TOKEN_SECONDS = 86_400
 
 
 class RunScheduler(Protocol):
-    """Replaces the running kube-scheduler by one with these extenders."""
+    """Replaces the running kube-scheduler with one that has these extenders."""
 
     def __call__(self, *extenders: ExtenderConfiguration) -> None: ...
 
@@ -48,7 +48,7 @@ class RunScheduler(Protocol):
 class ControlPlane:
     """Starts etcd and kube-apiserver in `directory`, and stops all processes.
 
-    audited: every request is recorded. flags: more flags of kube-apiserver.
+    audited: whether every request is recorded. flags: more flags of kube-apiserver.
     """
 
     def __init__(self, directory: Path, *, audited: bool = False, flags: Sequence[str] = ()) -> None:
@@ -77,7 +77,7 @@ class ControlPlane:
         self._running.close()
 
     def credentials(self, user: str = ADMIN) -> Credentials:
-        # The self-signed certificate file is also the file of its CA.
+        # The self-signed certificate file is also its CA file.
         return Credentials(self._server, self._certificates / "apiserver.crt", self._tokens[user])
 
     def service_account(self, namespace: str, name: str) -> Credentials:
@@ -93,19 +93,19 @@ class ControlPlane:
         self._processes[process].stop(SIGKILL)
 
     def start_again(self, process: str) -> None:
-        """Start what was killed, with the data that it left. Returns when the API server is ready."""
+        """Start a killed process again, with its data. Returns when the API server is ready."""
         {"etcd": self._start_etcd, "kube-apiserver": self._start_apiserver}[process]()
         self._processes["kube-apiserver"].wait_until(self._is_ready, seconds=START_SECONDS)
 
     def serving_certificate(self) -> tuple[Path, Path]:
-        """The API server's certificate and key: a proxy on loopback serves with them, too."""
+        """Return the API server's certificate and key, which a proxy on loopback uses, too."""
         return self._certificates / "apiserver.crt", self._certificates / "apiserver.key"
 
     def audit(self) -> list[JsonObject]:
         return [json.loads(line) for line in self._audit_log.read_text().splitlines()]
 
     def kubeconfig(self, credentials: Credentials | None = None) -> Path:
-        """A kubeconfig file with these credentials, or the administrator's."""
+        """Write a kubeconfig file with these credentials, or with the administrator's."""
         self._files_written += 1
         path = self._directory / f"{self._files_written}.kubeconfig"
         _write(path, (credentials or self.credentials()).kubeconfig())
@@ -148,7 +148,7 @@ class ControlPlane:
             process.stop()
 
     def _log(self, process: str) -> Path:
-        """Each start has a file of its own."""
+        """Return the path of the log; each start has a separate file."""
         self._files_written += 1
         return self._directory / f"{process}-{self._files_written}.log"
 
@@ -165,7 +165,7 @@ class ControlPlane:
         )
         self._running.callback(etcd.stop)
         self._processes["etcd"] = etcd
-        # The API server waits for etcd, so its readiness includes that of etcd.
+        # The API server waits for etcd, so its readiness includes etcd's readiness.
 
     def _start_apiserver(self) -> None:
         tokens = self._directory / "tokens.csv"

@@ -1,6 +1,6 @@
 """`python -m tests.e2e.kubernetes.emulator_scheduler COMMAND… --config=FILE …`: kube-scheduler with another address.
 
-The emulator's output is `http://API.execute-api.localhost:PORT/scheduler`; Go does not resolve names below localhost.
+The stack's output is `http://API.execute-api.localhost:PORT/scheduler`; Go does not resolve names below localhost.
 """
 
 from __future__ import annotations

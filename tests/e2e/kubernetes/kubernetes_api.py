@@ -1,6 +1,6 @@
-"""The Kubernetes API as JSON: verbs, errors and watches, and nothing about any kind.
+"""The Kubernetes API as JSON: verbs, errors and watches, independent of kinds.
 
-Objects stay JSON here; `cluster` turns them into what the tests speak of.
+Objects stay JSON here; `cluster` converts them into the types of the tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 # The server ends a watch after its timeout; a longer silence means a broken connection.
 WATCH_GRACE_SECONDS = 5
-# Longer than the API server lets a request take: who waits for ever hides what went wrong.
+# Longer than the API server lets a request take. Without a limit, a hanging call would hide the error.
 CALL_SECONDS = 90.0
 
 
@@ -53,7 +53,7 @@ class Credentials:
 
 
 def answers_readyz(server: str, ca_file: Path) -> bool:
-    """Whether an API server or a scheduler is ready; both write `ca_file` while they start."""
+    """Return whether an API server or a scheduler is ready; both write `ca_file` while they start."""
     if not ca_file.exists():
         return False
     with urllib3.PoolManager(ca_certs=str(ca_file), retries=False) as pool:
@@ -65,7 +65,7 @@ def answers_readyz(server: str, ca_file: Path) -> bool:
 
 @dataclass(frozen=True)
 class Impersonated:
-    """Whom an administrator acts as, for the API server's admission; the rights are those of the groups."""
+    """The user whom an administrator impersonates for the API server's admission; its groups have the rights."""
 
     user: str
     groups: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class KubernetesApi:
         return self._call("GET", path)
 
     def serves(self, path: str) -> bool:
-        """Whether there is something at the path, and it can be read now."""
+        """Return whether the API server serves the path, and can be read from there now."""
         try:
             self.get(path)
         except ApiError as error:
@@ -115,7 +115,7 @@ class KubernetesApi:
         return self._call("DELETE", path, query=query)
 
     def watch(self, path: str, query: Mapping[str, str], *, seconds: int) -> Iterator[JsonObject]:
-        """The watch events of `seconds`: `ADDED` for each current object, then its changes."""
+        """Yield the watch events of `seconds`: `ADDED` for each current object, then the changes."""
         answer = self._pool.request(
             "GET",
             self._server + path,

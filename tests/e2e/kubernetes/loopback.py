@@ -24,7 +24,7 @@ def free_port() -> int:
 
 @dataclass(frozen=True)
 class Request:
-    """headers: their names are in lower case."""
+    """A request. headers: their names are in lower case."""
 
     path: str
     body: bytes
@@ -39,12 +39,12 @@ class Response:
 
 
 class LoopbackService:
-    """Answers every POST on a free port for the time of a `with` block, with a thread per connection."""
+    """Answers every POST on a free port until the context exits, with a thread per connection."""
 
     def __init__(self, answer: Callable[[Request], Response], tls: ssl.SSLContext | None = None) -> None:
         self._server = _Server((HOST, 0), _handler(answer))
         if tls is not None:
-            # The thread of the connection does the handshake, so a client without one blocks no other.
+            # The thread of the connection does the handshake, so a client that never finishes it does not block others.
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
         self.url_prefix = f"http{'' if tls is None else 's'}://{HOST}:{self._server.server_port}"
@@ -60,7 +60,7 @@ class LoopbackService:
 
 
 class _Server(ThreadingHTTPServer):
-    # A connection beyond the queue is tried again after a second: as long as a verb waits for one.
+    # A connection beyond the queue is retried only after a second, and a verb would wait for it.
     request_queue_size = 128
     # An idle keep-alive connection keeps its thread until the client closes it; stop() does not wait for it.
     daemon_threads = True

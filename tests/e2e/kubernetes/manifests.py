@@ -36,7 +36,7 @@ def apply_manifests(api: KubernetesApi, documents: Sequence[JsonObject]) -> None
 
 
 def read_back(api: KubernetesApi, documents: Sequence[JsonObject]) -> list[JsonObject]:
-    """The objects as the API server keeps them."""
+    """Return the objects as the API server stores them."""
     return [api.get(_path(document)) for document in documents]
 
 

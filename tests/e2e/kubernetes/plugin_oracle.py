@@ -20,7 +20,7 @@ SUCCESS = "Success"
 def rejected_placements(
     nodes: Sequence[JsonObject], pods: Sequence[JsonObject], plugins: Collection[str]
 ) -> Iterator[str]:
-    """The placed pods whose node one of these plugins rejects when the pod comes last: name, node and reasons."""
+    """Return the placed pods whose node one of these plugins rejects if the pod comes last: name, node and reasons."""
     if not BINARY.exists():
         pytest.fail(f"{BINARY.name} is not built: run `make .build/{BINARY.name}`")
     with Responder([str(BINARY)]) as oracle:

@@ -1,4 +1,4 @@
-"""The pods that run, by a watch of the API server; each ends some time after it was bound."""
+"""The running pods, by a watch of the API server; each pod ends some time after it was bound."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib3.exceptions import HTTPError
 from .kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
 
 Groups = Callable[[JsonObject], Mapping[str, int]]
-"""The amounts that a pod holds, by group."""
+"""Returns the amounts that a pod holds, by group."""
 
 WATCH_SECONDS = 600
 

@@ -19,7 +19,7 @@ class Mode(StrEnum):
 
 
 HTTP_TIMEOUT_SECONDS = 10
-"""For a machine on which others work, too. A stack has to know it: its functions answer before."""
+"""Long enough for a busy machine. A stack must know the timeout: its functions answer before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class ClientTLS:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtenderConfiguration:
-    """One entry of `extenders`; a verb set to None is not called."""
+    """An entry of `extenders`; a verb that is None is not called."""
 
     url_prefix: str
     filter_verb: str | None = None
@@ -49,7 +49,7 @@ class ExtenderConfiguration:
     weight: int = 1
     http_timeout: str = f"{HTTP_TIMEOUT_SECONDS}s"
     managed_resources: Sequence[str] = ()
-    """Ignored by the scheduler, which calls the extender only for pods that request one of them (facts 7 and 38)."""
+    """Resources that the scheduler ignores; it calls the extender only for pods that request one (facts 7 and 38)."""
     tls: ClientTLS | None = None
 
     def document(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class ExtenderConfiguration:
 
 
 def scheduler_configuration(extenders: Sequence[ExtenderConfiguration]) -> SchedulerConfiguration:
-    """A document for one scheduler process, without the kubeconfig."""
+    """Return a document for one scheduler process, without the kubeconfig."""
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -84,7 +84,7 @@ def scheduler_configuration(extenders: Sequence[ExtenderConfiguration]) -> Sched
 
 
 def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> ExtenderConfiguration:
-    """Berth filters and scores; the scheduler adds its own scores and chooses the node."""
+    """Let Berth filter and score; the scheduler adds its own scores and chooses the node."""
     return ExtenderConfiguration(
         url_prefix=url_prefix,
         filter_verb="filter",
@@ -96,7 +96,7 @@ def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> Exten
 
 
 def filter_onlyone_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> ExtenderConfiguration:
-    """Berth chooses the node: its filter passes only one."""
+    """Let Berth choose the node: its filter passes only one."""
     return ExtenderConfiguration(
         url_prefix=url_prefix, filter_verb="filter_onlyone", bind_verb="bind", preempt_verb="preempt", mode=mode
     )
