@@ -1,1 +1,1 @@
-"""Faults on a real control plane, one a round, each followed by the same checks."""
+"""Faults on a real control plane, one per round, each followed by the same checks."""

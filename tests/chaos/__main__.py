@@ -26,7 +26,7 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """Exit status 1 where a check does not hold, 130 after Ctrl-C; each round is printed when it ends."""
+    """Print each round when it ends. Return the exit status: 1 if a check does not hold, 130 after Ctrl-C."""
     chosen = _arguments()
     for missing, target in ((COMMAND, "make tools"), (BINARY, "make e2e")):
         if not missing.exists():
@@ -52,9 +52,9 @@ def main() -> int:
 
 
 def _interrupt(*_: object) -> None:
-    """Once: a second Ctrl-C must not cut short the end of what was started.
+    """Raise once: a second Ctrl-C must not interrupt the cleanup.
 
-    SIGTERM comes here, too; and a shell lets its background jobs ignore Ctrl-C by default.
+    It also handles SIGTERM, because a shell lets its background jobs ignore Ctrl-C by default.
     """
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
@@ -113,7 +113,7 @@ def _play_on(
     seed: int,
     rounds: list[Round],
 ) -> None:
-    """On this set-up, as long as all holds."""
+    """Run rounds on this set-up until a check does not hold."""
     checks = Checks(set_up)
     upcoming: tuple[int, Fault] | None = following
     while upcoming is not None:

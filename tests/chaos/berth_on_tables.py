@@ -1,6 +1,6 @@
 """`python -m tests.chaos.berth_on_tables serve …`: the berth command with a wall clock that may be wrong.
 
-The file that CHAOS_CLOCK names has the seconds that this process's wall clock is ahead. With `--store dynamodb` the
+The file named by CHAOS_CLOCK contains the seconds by which this process's clock is ahead. With `--store dynamodb` the
 tables survive the process, and several processes share them.
 """
 
@@ -16,7 +16,7 @@ CLOCK = "CHAOS_CLOCK"
 
 def main() -> None:
     follow(Path(os.environ[CLOCK]))
-    # Only now: modules may take the clock when they are imported.
+    # Imported only now, because modules may take the clock when they are imported.
     from berth_cli.main import main as berth
 
     berth()

@@ -43,7 +43,7 @@ MOST_SHOWN = 3
 
 
 class CheckKind(StrEnum):
-    """The checks, in the order in which they are made. SET_UP: that the round could be played at all."""
+    """The checks in their order. SET_UP: whether the round could run at all."""
 
     SET_UP = "set-up"
     PLACED = "placed"
@@ -85,7 +85,7 @@ class Checks:
         )
 
     def state(self) -> list[Finding]:
-        """Return findings about API server and tables; while they are read, only Berth changes them."""
+        """Return findings about API server and tables. Only Berth may change them while they are read."""
         pods = [
             self._set_up.witness.as_bound(pod_on_account(each))
             for each in self._set_up.api.get("/api/v1/pods")["items"]
@@ -101,7 +101,7 @@ class Checks:
         return found
 
     def reduced_pods(self) -> list[Finding]:
-        """Why the pods that are too large for the cache are not published and counted as the documents say."""
+        """Return findings about pods that are too large for the cache: their publication, reservations and events."""
         pods = self._set_up.api.get("/api/v1/pods")["items"]
         project = projections(self._required)[PODS]
         too_large = [each for each in pods if _is_too_large(project(each))]
@@ -159,7 +159,7 @@ class Checks:
     def _truth(self) -> Mapping[str, object]:
         projected = projections(self._required)
         found = {}
-        # Gangs are named by annotations here: the cluster serves no kind of PodGroup, or has none.
+        # Annotations name the gangs here: the cluster does not serve PodGroups, or does not have any.
         for resource in (each for each in projected if not each.is_optional):
             for each in self._set_up.api.get(resource.path)["items"]:
                 metadata = each["metadata"]
@@ -183,19 +183,19 @@ class Checks:
 
 
 def _is_too_large(pod: Object) -> bool:
-    """Whether an item of the cache cannot hold this projected pod as a whole."""
+    """Return whether an item of the cache is too small for this whole projected pod."""
     return bool(pack([Change("pods", "pod", pod)]).omissions)
 
 
 def unplaced(pods: Sequence[PodOnAccount]) -> list[str]:
-    """The pods that wait although there is room, or for a reason that is not true."""
+    """Return the pods that wait although there is room, or with a false reason."""
     on = held(pods)
     found = []
     for pod in pods:
         if pod.node:
             continue
         gang = [each for each in pods if pod.gang and (each.namespace, each.gang) == (pod.namespace, pod.gang)]
-        # Without a member on a node, the members come together, or not at all.
+        # Without a member on a node, the members are bound together or not at all.
         waits_for = [] if any(each.node for each in gang) else gang
         fitting = [
             name for name in NODES if pod.fits(name, on, len(waits_for) or 1) and not teams_on(pods, name)[pod.team]
@@ -208,7 +208,7 @@ def unplaced(pods: Sequence[PodOnAccount]) -> list[str]:
 
 
 def _reasons(pod: PodOnAccount, waiting: int) -> Iterator[str]:
-    """One of these is why the pod waits. waiting: the members of its gang, if none is on a node."""
+    """Yield the possible reasons why the pod waits. waiting: the members of its gang, if none is on a node."""
     if waiting:
         yield "gang waits for members" if waiting < GANG_SIZE else "gang waits for a floating resource"
         return
@@ -232,7 +232,7 @@ def differences(what: str, truth: Mapping[str, object], found: Mapping[str, obje
 
 def expected_ledger(pods: Sequence[PodOnAccount], nodes: Collection[str]) -> Mapping[str, object]:
     owners = {*nodes, f"{SEAT}@cluster", *(f"{LINK}@{ZONE}={zone_of(name)}" for name in nodes)}
-    # A namespace's pool is there while one of its pods requests the resource.
+    # A namespace's pool exists while one of its pods requests the resource.
     owners |= {f"{SEAT}@namespace={pod.namespace}" for pod in pods if SEAT in pod.request}
     found: dict[str, object] = {}
     on = held(pods)
@@ -247,7 +247,7 @@ def expected_ledger(pods: Sequence[PodOnAccount], nodes: Collection[str]) -> Map
 
 
 def recorded_ledger(ledgers: Iterable[NodeLedger]) -> Mapping[str, object]:
-    """Return the actual ledger in the same terms."""
+    """Return the actual ledger in the format of `expected_ledger`."""
     found: dict[str, object] = {}
     for ledger in ledgers:
         avail = ledger.avail or {}
@@ -273,7 +273,7 @@ def _json(found: object) -> object:
 
 
 def shortened(findings: Sequence[Finding]) -> list[Finding]:
-    """A few of each check, and how many more there are."""
+    """Return a few findings of each check, and the number of the others."""
     shown: list[Finding] = []
     counts = Counter(each.check for each in findings)
     for check, count in counts.items():

@@ -1,6 +1,6 @@
-"""What the cluster of these tests is made of: its nodes, what their pods may ask for, and what a pod on a node holds.
+"""The model of the tests' cluster: its nodes, the requests of its pods, and the amounts that a pod on a node holds.
 
-This is a second account of it, which shares nothing with Berth's.
+The model does not share any code with Berth.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CAPACITY: Mapping[str, int] = {SLOT: SLOTS} | {f"{MEMORY}#{index}": DEVICE_SIZE 
 SCHEDULERS = ("default-scheduler", "second-scheduler")
 TEAM = "example.com/team"
 TEAMS = 3
-"""A team has one pod on a node: its pods say so by anti-affinity. The schedulers do not see each other's binds."""
+"""Number of teams. A team may have one pod on a node, by anti-affinity; schedulers do not see each other's binds."""
 
 DOCUMENT = f"""\
 apiVersion: berth.dev/v1alpha1
@@ -61,14 +61,14 @@ managedResources:
 gangs:
   enabled: true
 """
-"""What is applied: the slots and devices of nodes and three kinds of pools are counted, and pods keep apart."""
+"""The applied configuration: it counts slots and devices of nodes and three kinds of pools, and keeps pods apart."""
 
 DEPLOYED = """\
 apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 profile: label-priority
 """
-"""What counts where nothing is applied: no resource."""
+"""The deployed configuration, which does not count any resource."""
 
 
 def node(name: str) -> JsonObject:
@@ -123,7 +123,7 @@ def pod(name: str, request: Mapping[str, int], scheduler: str, team: str = "", g
 
 @dataclass(frozen=True)
 class PodOnAccount:
-    """A pod as the API server has it. message: of its condition PodScheduled. team, gang: empty for none."""
+    """A pod at the API server. message: of its condition PodScheduled. team, gang: empty if the pod has none."""
 
     namespace: str
     name: str
@@ -140,8 +140,8 @@ class PodOnAccount:
         return f"{self.namespace}/{self.name}"
 
     def shares(self, node: str) -> Mapping[str, Mapping[str, int]]:
-        """Return the amounts that it holds on this node, by owner and pool. An unnamed device gives a key of no
-        pool."""
+        """Return the amounts that the pod holds on this node, by owner and pool. Without a device annotation, the
+        device's key is not a pool."""
         found: dict[str, dict[str, int]] = {}
         for resource, amount in self.request.items():
             if resource == SEAT:
@@ -155,7 +155,7 @@ class PodOnAccount:
         return found
 
     def fits(self, node: str, on: Mapping[str, Mapping[str, int]], members: int = 1) -> bool:
-        """Whether there is room on the node beside what is held; in the pools for so many such pods."""
+        """Return whether the node has room beside the held amounts, and the pools have room for `members` such pods."""
         rooms = [DEVICE_SIZE - on.get(node, {}).get(f"{MEMORY}#{index}", 0) for index in range(DEVICES)]
         return (
             self.request.get(SLOT, 0) <= SLOTS - on.get(node, {}).get(SLOT, 0)
@@ -180,7 +180,7 @@ _WHOLE = re.compile(r"([0-9]+)(k?)")
 
 
 def _amount(text: str) -> int:
-    """The API server writes 2000 as 2k."""
+    """Parse an amount: the API server writes 2000 as 2k."""
     found = _WHOLE.fullmatch(text)
     assert found is not None, text
     return int(found[1]) * (1000 if found[2] else 1)

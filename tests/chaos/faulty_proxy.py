@@ -1,4 +1,4 @@
-"""A proxy in front of an HTTP server that fails a part of the calls: the API server's, or DynamoDB's."""
+"""A proxy in front of an HTTP server (API server or DynamoDB) that lets a part of the calls fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Answer:
 
 
 class Cut(Enum):
-    """The connection ends without a response. AFTER: the server has carried out the request."""
+    """Ends the connection without a response. AFTER: the server has carried out the request."""
 
     BEFORE = auto()
     AFTER = auto()
@@ -42,7 +42,7 @@ Fault = Answer | Cut
 
 
 class FaultyProxy:
-    """Passes each call on; while `failing`, a part of them fails. Streams are passed on as they come."""
+    """Passes each call on; while `failing`, a part of the calls fails. Streams are passed on as they arrive."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class FaultyProxy:
         own: tuple[Path, Path] | None = None,
         client_ca: Path | None = None,
     ) -> None:
-        """own: certificate and key, for HTTPS on this side. client_ca: whose certificate a client has to present."""
+        """own: the proxy's certificate and key for HTTPS. client_ca: CA of the certificates of clients, if required."""
         self._upstream = urlsplit(server)
         self._ca_file = ca_file
         self._lock = threading.Lock()
@@ -101,7 +101,7 @@ class FaultyProxy:
 
     @contextmanager
     def refusing_connections(self) -> Iterator[None]:
-        """Until the block ends nobody serves the address; the next call on an open connection ends it."""
+        """Refuse connections until the block ends; the next call on an open connection ends the connection."""
         port = self._server.server_port
         self._close()
         self._server = self._bound(port)
@@ -124,7 +124,7 @@ class FaultyProxy:
 
     @contextmanager
     def expiring_watches(self, answer: Answer) -> Iterator[None]:
-        """Until the block ends each watch that resumes somewhere gets this answer; those that run are cut now."""
+        """Give this answer to each watch that resumes, until the block ends; cut running watches now."""
         with self._lock:
             self._expired = answer
         self.cut_streams()
@@ -135,7 +135,7 @@ class FaultyProxy:
                 self._expired = None
 
     def cut_streams(self) -> None:
-        """End every answer that is under way, as a load balancer does."""
+        """End every response that is under way, as a load balancer does."""
         with self._lock:
             streams = list(self._streams)
         for each in streams:
@@ -153,11 +153,11 @@ class FaultyProxy:
             return None
 
     def passed_on(self, path: str, client: socket.socket) -> tuple[str, dict[str, str]]:
-        """Return the path at the server behind, and headers that it gets besides. client: the caller's connection."""
+        """Return the path at the upstream server, and additional headers. client: the caller's connection."""
         return path, {}
 
     def answered(self, status: int) -> None:
-        """Called with the status of each answer from behind."""
+        """Called with the status of each response from the upstream server."""
 
     def connect(self) -> http.client.HTTPConnection:
         host, port = self._upstream.hostname or HOST, self._upstream.port
@@ -168,7 +168,7 @@ class FaultyProxy:
 
     @contextmanager
     def streaming(self, connection: socket.socket) -> Iterator[None]:
-        """While an answer of unknown length is passed on, `cut_streams` can end it."""
+        """Let `cut_streams` end a response of unknown length while it is passed on."""
         with self._lock:
             self._streams.add(connection)
         try:
@@ -244,7 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def _ask(self, body: bytes) -> http.client.HTTPResponse:
-        """On a connection that the server may have closed meanwhile: nothing is sent twice on a new one."""
+        """Send the request on a connection that the server may have closed; it is never sent again on a new one."""
         for fresh in (False, True):
             if self._behind is None:
                 self._behind, fresh = self.proxy.connect(), True  # noqa: PLW2901

@@ -17,28 +17,28 @@ from tests.chaos.set_up import SetUp
 from tests.e2e.kubernetes.kubernetes_api import ApiError
 
 LOADED_SECONDS = 2.0
-"""Before a fault and after it."""
+"""Seconds under load before a fault and after it."""
 
 NOTICED_SECONDS = 2.0
-"""From a fault to the question whether doctor names it: a server looks at its clock once a second."""
+"""Seconds from a fault until doctor must report it: a server checks its clock once a second."""
 
 MEANWHILE_SECONDS = 60.0
-"""The longest that what has to hold during a fault may take to come."""
+"""The longest time in seconds until the check of a fault that lasts must hold."""
 
 POLL_SECONDS = 0.5
 DOCTOR_SECONDS = 15.0
 
 GIVEN_UP = (TimeoutError, ChildProcessError, ApiError, HTTPError, BotoCoreError, ClientError)
-"""What a round does not survive, nor a set-up: a process does not start, or a server does not answer."""
+"""Errors that end a round or a set-up: a process does not start, or a server does not answer."""
 
-# Slow calls on a shared machine are no finding here; and a killed scheduler that is started again does not wait for the
-# lease of the dead one.
+# Slow calls on a shared machine do not count as findings, and a restarted scheduler must not wait for the lease of the
+# killed one.
 ANYWAY = frozenset({CheckName.HTTP_TIMEOUT, CheckName.LEADER_ELECTION})
 
 
 @dataclass(frozen=True)
 class Round:
-    """The end of a round. recovery: seconds from the end of the fault until all checks passed, or None."""
+    """The result of a round. recovery: seconds from the end of the fault until all checks passed, or None."""
 
     number: int
     seed: int
@@ -46,7 +46,7 @@ class Round:
     recovery: float | None
     findings: Sequence[Finding]
     figures: str
-    """What happened meanwhile, for people."""
+    """A summary of the round for people."""
 
     @property
     def holds(self) -> bool:
@@ -59,13 +59,13 @@ class Round:
 
 
 def deck(faults: Sequence[Fault], random: Random) -> Iterator[Fault]:
-    """Each once in an order of its own, then each again in another."""
+    """Yield every fault once in random order, then again in another order, without end."""
     while True:
         yield from random.sample(faults, len(faults))
 
 
 def play(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks) -> Round:
-    """One round. Where a process does not start again, or nothing publishes any more, that is what does not hold."""
+    """Run a round. An error of a process or a server that ends the round is a finding."""
     try:
         return _played(number, seed, fault, set_up, checks)
     except GIVEN_UP as error:
@@ -73,7 +73,7 @@ def play(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks) ->
 
 
 def given_up(number: int, seed: int, fault: Fault, error: Exception) -> Round:
-    """A round that could not be played, or not to its end."""
+    """Return a round that an error ended or prevented."""
     return Round(number, seed, fault.name, None, [Finding(CheckKind.SET_UP, repr(error))], "given up")
 
 
@@ -110,7 +110,7 @@ def _played(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks)
 
 
 def held_to_end(find: Callable[[Checks], Sequence[Finding]], checks: Checks, ends: float) -> Sequence[Finding]:
-    """Wait until it holds, and ask again when the fault ends: a new leader may release something in between."""
+    """Wait until the check holds, and repeat it when the fault ends: a new leader may release something in between."""
     until = time.monotonic() + MEANWHILE_SECONDS
     while (left := find(checks)) and time.monotonic() < until:
         time.sleep(POLL_SECONDS)
@@ -120,7 +120,7 @@ def held_to_end(find: Callable[[Checks], Sequence[Finding]], checks: Checks, end
 
 @dataclass(frozen=True)
 class _Recovery:
-    """seconds: None if it did not recover. left: checks still failing. last: the check waited for."""
+    """seconds: None if it did not recover. left: checks still failing. last: the check that failed last."""
 
     seconds: float | None
     left: Sequence[Finding]
@@ -146,7 +146,7 @@ def _named(fault: Fault, checks: Checks) -> list[Finding]:
 
 
 def _truth_of_doctor(checks: Checks, *, sound: bool) -> list[Finding]:
-    """Green where all holds, and only there. What it looks at may be a moment behind."""
+    """Check that doctor reports a problem exactly if there is one. The state that it reads may be a moment old."""
     until = time.monotonic() + DOCTOR_SECONDS
     while True:
         bad = {name: message for name, message in checks.doctor().bad.items() if name not in ANYWAY}

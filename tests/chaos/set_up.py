@@ -1,4 +1,4 @@
-"""What the rounds are run on: a real control plane, two of Berth on tables that outlive them, two schedulers."""
+"""The set-up of rounds: a real control plane, two Berth processes on tables that survive them, two schedulers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ POLL_SECONDS = 0.2
 
 
 class Berth:
-    """`berth serve` on the tables behind the proxy; its address stays the same when it is started again."""
+    """`berth serve` on the tables behind the proxy; its address stays the same after a restart."""
 
     def __init__(self, number: int, directory: Path, command: list[str | Path]) -> None:
         self.name = f"berth-{number}"
@@ -59,7 +59,7 @@ class Berth:
         return f"http://{HOST}:{self.port}/scheduler"
 
     def start(self) -> None:
-        """Start it; it answers a moment later (see `wait_until_ready`)."""
+        """Start the command, which answers a moment later (see `wait_until_ready`)."""
         self._starts += 1
         self.clock.write_text("0")
         self._process = ChildProcess(
@@ -71,18 +71,18 @@ class Berth:
         self._process.wait_until(lambda: get_status(f"http://{HOST}:{self.port}/healthz") != 0, seconds=START_SECONDS)
 
     def send(self, what: Signals) -> None:
-        """A signal to the process, where it runs."""
+        """Send a signal to the process if it runs."""
         if self._process is not None:
             self._process.send(what)
 
     def stop(self, by: Signals = SIGINT) -> None:
-        """End it; SIGINT lets it hand over."""
+        """End the process; with SIGINT it hands over."""
         if self._process is not None:
             self._process.stop(by)
             self._process = None
 
     def jump(self, seconds: float) -> None:
-        """Let its wall clock be ahead by so much."""
+        """Set its wall clock ahead by this time."""
         part = self.clock.with_suffix(".part")
         part.write_text(str(seconds))
         part.replace(self.clock)
@@ -110,7 +110,7 @@ class Scheduler:
 
     @contextmanager
     def calling(self, url_prefix: str) -> Iterator[None]:
-        """Run it with another extender until the block ends."""
+        """Run the scheduler with another extender until the block ends."""
         before, self._url_prefix = self._url_prefix, url_prefix
         self.stop()
         self.start()
@@ -122,19 +122,19 @@ class Scheduler:
         self.start()
 
     def _configuration(self) -> SchedulerConfiguration:
-        # As `berth scheduler-config` prints it: every pod, because rules about pods need it.
+        # As `berth scheduler-config` prints it: Berth gets every pod, because rules about pods need this.
         every_pod = replace(filter_prioritize_bind(self._url_prefix), http_timeout="5s")
         counted = ExtenderConfiguration(url_prefix=self._url_prefix, managed_resources=COUNTED, http_timeout="5s")
         return scheduler_configuration([every_pod, counted]) | {
             "profiles": [{"schedulerName": self.name}],
-            # A pod that was refused is tried again soon: else a round would measure the back-off.
+            # A rejected pod is tried again soon: otherwise a round would measure the back-off.
             "podInitialBackoffSeconds": 1,
             "podMaxBackoffSeconds": 2,
         }
 
 
 class SetUp:
-    """All of it, until the block ends. Nothing that it started is left behind."""
+    """Runs the whole set-up until the block ends, and ends everything that it started."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.directory = directory
@@ -188,7 +188,7 @@ class SetUp:
             scheduler.start()
 
     def _command(self) -> list[str | Path]:
-        """Of both: as the documented users, through the proxies."""
+        """Return the command of both Berth processes: as the documented users, through the proxies."""
         variables = [
             f"{name}={value}" for name, value in self._environment(self.tables_proxy.url).items() if "AWS" in name
         ]
@@ -230,7 +230,7 @@ class SetUp:
 
     @contextmanager
     def with_own_store(self) -> Iterator[str]:
-        """The address of a `berth serve` as a user starts it, its tables in its memory, until the block ends."""
+        """Run a `berth serve` as users start it, with tables in its memory, until the block ends; yield its address."""
         directory = self.directory / "own-store"
         directory.mkdir(exist_ok=True)
         watcher, binder = (self.kubeconfig(each) for each in (self.identities.watcher, self.identities.binder))
@@ -243,7 +243,7 @@ class SetUp:
         return int(found["leaseTransitions"]["N"]) if "leaseTransitions" in found else -1
 
     def raise_epoch(self, least: int) -> None:
-        """End and start the watchers in turn until the lease has changed hands so often."""
+        """End and start the watchers in turn until the lease has at least this epoch."""
         for turn in range(2 * least):
             if self.epoch() >= least:
                 return
@@ -258,12 +258,12 @@ class SetUp:
         return "heartbeat" in found and abs(time.time() - float(found["heartbeat"]["N"])) < seconds
 
     def has_configuration(self) -> bool:
-        """Whether the head points to an applied document."""
+        """Return whether the head points to an applied document."""
         found = self.tables.get_item(TableName=CACHE_TABLE, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
         return "configurationHash" in found
 
     def has_ledger(self) -> bool:
-        """Whether the ledger counts: a rebuild has ended."""
+        """Return whether the ledger counts, because a rebuild has ended."""
         marker = self.ledger.marker()
         return marker is not None and marker.state is MarkerState.READY
 
@@ -275,7 +275,7 @@ class SetUp:
 
     @contextmanager
     def without_table(self, table: str) -> Iterator[None]:
-        """Deleted until the block ends, and then made again, empty."""
+        """Delete the table until the block ends, and then create it again, empty."""
         self.tables.delete_table(TableName=table)
         try:
             yield
@@ -284,7 +284,7 @@ class SetUp:
 
     @staticmethod
     def wait_until(holds: Callable[[], bool], seconds: float, what: str) -> None:
-        """Raises TimeoutError, with what it was."""
+        """Poll until the condition holds. Raises TimeoutError with its description."""
         until = time.monotonic() + seconds
         while not holds():
             if time.monotonic() > until:
@@ -292,7 +292,7 @@ class SetUp:
             time.sleep(POLL_SECONDS)
 
     def kubeconfig(self, credentials: Credentials | None = None) -> Path:
-        """Not through the proxy: who looks is not to be failed."""
+        """Write a kubeconfig that bypasses the proxy: the tests' own calls must not fail."""
         return self.control_plane.kubeconfig(credentials)
 
 

@@ -31,7 +31,7 @@ class Witness:
         self._devices: dict[str, str] = {}
         self.bindings = 0
         self.judges_teams = True
-        """Whether two pods of a team must not come to a node now."""
+        """Whether the rule of teams is checked: a node must not have two pods of a team."""
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -1,4 +1,4 @@
-"""Pods that come and go at random, and an API server in which something happens all the time."""
+"""Pods that come and go at random, and constant changes at the API server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, JsonObjec
 
 NAMESPACE = NAMESPACES[0]
 MOST_PODS = 60
-"""More than the nodes have room for: some always wait."""
+"""The most pods: more than the nodes have room for, so that some always wait."""
 PODS_PER_SECOND = 8.0
 PULSE_SECONDS = 1.0
 PULSE = "chaos.example.com/pulse"
@@ -44,8 +44,8 @@ def path_of(found: JsonObject) -> str:
 class Workload:
     """Creates and deletes pods, a few a second, while it is not paused. One thread, one seed.
 
-    The pulse goes on in a pause: it changes an annotation of an object of each resource that Berth watches, so that the
-    API server has something to tell, as in any cluster that is used.
+    The pulse continues in a pause: it changes an annotation of an object of each resource that Berth watches, so that
+    the API server sends events, as in any cluster in use.
     """
 
     def __init__(self, credentials: Credentials, random: Random) -> None:
@@ -76,7 +76,7 @@ class Workload:
         }
         self._api.create(f"{policy}/poddisruptionbudgets", budget)
         self._api.create(f"{priority}/priorityclasses", {"metadata": {"name": "pulse"}, "value": 0})
-        # Gated: no scheduler tries it, and it waits for none.
+        # The gate keeps schedulers from trying the pod.
         gated = pod("pulse", {}, SCHEDULERS[0])
         gated["spec"]["schedulingGates"] = [{"name": PULSE}]
         self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", gated)
@@ -98,7 +98,7 @@ class Workload:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Until the block ends pods come and go; afterwards no call is under way."""
+        """Create and delete pods until the block ends; afterwards no call is under way."""
         self._running.set()
         try:
             yield
@@ -108,13 +108,13 @@ class Workload:
                 pass
 
     def burst(self, pods: int) -> None:
-        """So many at once, for both schedulers in turn."""
+        """Create this number of pods at once, alternating between both schedulers."""
         for number in range(pods):
             self._create(SCHEDULERS[number % 2])
 
     def forget(self, path: str) -> bool:
-        """Another component deletes it. False: it is not among the workload's pods any more."""
-        # Not while the workload's thread chooses one.
+        """Leave a pod's deletion to another component. Return False if the workload does not have the pod any more."""
+        # The workload's thread must not choose a pod at the same time.
         with self._busy:
             if path not in self._pods:
                 return False
@@ -138,7 +138,7 @@ class Workload:
             self.delete(path)
 
     def _create(self, scheduler: str) -> None:
-        """Create a pod; one in twenty times the members of a gang, which then live and die like other pods."""
+        """Create a pod, or one time in twenty the members of a gang, which later end like other pods."""
         number = next(self._numbers)
         path = f"/api/v1/namespaces/{self._random.choice(NAMESPACES)}/pods"
         if self._random.random() < 0.05:

@@ -27,7 +27,7 @@ EVERY = (QUIET, *FAULTS)
 
 
 def main() -> int:
-    """Exit status 1 if an alarm or a command does not do what it should, 130 after Ctrl-C."""
+    """Return the exit status: 1 if an alarm or a command does not work as expected, 130 after Ctrl-C."""
     chosen = _arguments()
     for missing, target in ((COMMAND, "make tools"), (BINARY, "make e2e")):
         if not missing.exists():

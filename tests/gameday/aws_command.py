@@ -1,6 +1,6 @@
 """`python -m tests.gameday.aws_command SERVICE OPERATION --option value …`: the calls that the AWS CLI makes.
 
-The CLI is not one of the project's tools. `logs tail` calls FilterLogEvents, as the CLI does.
+The project's tools do not include the CLI. `logs tail` calls FilterLogEvents, as the CLI does.
 """
 
 from __future__ import annotations

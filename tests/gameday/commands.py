@@ -1,4 +1,4 @@
-"""The commands of a page, run in a shell as a reader runs them, on the stack in the emulator."""
+"""Runs the commands of a page in a shell, as a reader does, on the stack in the emulator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECONDS = 300
 
 
 def run_page(page: Path, scene: Scene) -> list[str]:
-    """Run each command of the page once. Returns those that failed, with what they printed."""
+    """Run each command of the page once. Returns the failed commands with their output."""
     home = scene.directory / "home"
     stolen = scene.gateway.directory.issue("stolen", datetime.now(UTC), 90 * DAY)
     _prepare(home, scene)
@@ -43,12 +43,12 @@ def run_page(page: Path, scene: Scene) -> list[str]:
         )
         if done.returncode:
             problems.append(f"{line}: {done.returncode}: {(done.stderr or done.stdout).strip()[-600:]}")
-    scene.stack.allow()  # with the scheduler's certificate, which the commands have rotated
+    scene.stack.allow()  # restores the allow-list with the scheduler's certificate, which the commands have rotated
     return problems
 
 
 def _prepare(home: Path, scene: Scene) -> None:
-    """A home with the kubeconfig, the authority's directory, and the commands of the page."""
+    """Prepare a home directory with the kubeconfig, the authority's directory, and the programs of the commands."""
     (home / ".kube").mkdir(parents=True)
     (home / "bin").mkdir()
     shutil.copy(scene.control_plane.kubeconfig(), home / ".kube" / "config")

@@ -1,6 +1,6 @@
-"""The faults: what breaks, which alarms have to fire, what doctor has to find, and what ends it.
+"""The faults: the broken parts, the alarms that must fire, the checks that doctor must report, and the remedies.
 
-A fault that Berth has to survive names no alarm.
+A fault that Berth must survive does not name alarms.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ VERBS = ("FilterFunction", "PrioritizeFunction", "BindFunction", "PreemptFunctio
 
 @dataclass(frozen=True)
 class Fault:
-    """alarms: each has to fire within five minutes; empty: none may. check: of doctor, which then has to fail or warn.
-    ended_by: what the operator does at its end; empty if nothing has to be done."""
+    """alarms: all must fire within five minutes; empty: none may fire. check: doctor's check that must fail or warn.
+    ended_by: the operator's action that ends the fault; empty if no action is needed."""
 
     label: str
     does: Callable[[Scene], AbstractContextManager[None]]
@@ -50,7 +50,7 @@ def scheduler_stopped(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def certificate_expired(scene: Scene) -> Iterator[None]:
-    """The scheduler has a certificate that ends in a minute. It is on the allow-list, as it was when it was issued."""
+    """Give the scheduler a certificate that expires in a minute and that is on the allow-list."""
     now = datetime.now(UTC)
     client = scene.gateway.directory.issue(f"short-{now:%H%M%S}", now, SHORT_LIFE)
     scene.stack.allow()
@@ -64,13 +64,13 @@ def certificate_expired(scene: Scene) -> Iterator[None]:
 
 
 def endpoint_gone(scene: Scene) -> AbstractContextManager[None]:
-    """Nobody serves the domain name any more: no call reaches the API, and none is counted."""
+    """Stop serving the domain name: calls do not reach the API and are not counted."""
     return scene.gateway.refusing_connections()
 
 
 @contextmanager
 def allow_list_unreadable(scene: Scene) -> Iterator[None]:
-    """The roles of the verbs may not read the item any more."""
+    """Forbid the roles of the verbs to read the allow-list's item."""
     deny = {
         "Effect": "Deny",
         "Action": "dynamodb:GetItem",
@@ -101,8 +101,8 @@ def table_deleted(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def configuration_lost(scene: Scene) -> Iterator[None]:
-    """The applied document is in neither table; environments that have read it end. Of one table alone it may be lost:
-    the other's copy is used, and the watcher puts it back."""
+    """Delete the applied document from both tables, and end environments that have read it. If only one table loses it,
+    the other table's copy is used, and the watcher restores it."""
     for table, key in (("CacheTable", CACHE_KEY), ("LedgerTable", LEDGER_KEY)):
         scene.stack.client("dynamodb").delete_item(TableName=scene.stack.name(table), Key=key)
     scene.kill(*VERBS)
@@ -112,7 +112,7 @@ def configuration_lost(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def watcher_killed_in_deployment(scene: Scene) -> Iterator[None]:
-    """A deployment publishes new versions of all functions, and the run of the old watcher does not survive it."""
+    """Deploy new versions of all functions, and kill the run of the old watcher."""
     scene.stack.deploy(HttpTimeoutSeconds="20")
     scene.kill("WatcherFunction")
     yield
@@ -121,7 +121,7 @@ def watcher_killed_in_deployment(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def api_server_away(scene: Scene) -> Iterator[None]:
-    """For the watcher and bind; the scheduler still reaches it."""
+    """Let calls of the watcher and bind fail; the scheduler still reaches the API server."""
     scene.api_proxy.cut_streams()
     with scene.api_proxy.failing(1.0, (Cut.BEFORE,), Random(0)):
         yield
@@ -129,7 +129,7 @@ def api_server_away(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def clock_off(scene: Scene) -> Iterator[None]:
-    """The watcher's clock is five minutes behind the verbs'."""
+    """Set the watcher's clock five minutes behind the verbs' clocks."""
     scene.set_clock("WatcherFunction", CLOCK_SECONDS)
     yield
     scene.set_clock("WatcherFunction", 0.0)
@@ -137,7 +137,7 @@ def clock_off(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def head_too_old(scene: Scene) -> Iterator[None]:
-    """Nothing starts the watcher, and its run ends."""
+    """Disable the schedule of the watcher, and end its run."""
     _set_schedule(scene, "DISABLED")
     scene.kill("WatcherFunction")
     yield

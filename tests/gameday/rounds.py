@@ -1,4 +1,4 @@
-"""A round: a fault until its alarms have fired, what doctor says meanwhile, and how long the recovery takes."""
+"""A round: a fault until its alarms have fired, doctor's report meanwhile, and the time of the recovery."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MINUTE = 60
 ALARM_SECONDS = 300.0
 RECOVERY_SECONDS = 300.0
 LOG_SECONDS = 3.0
-"""After the end of a minute, until its lines are there."""
+"""Time in seconds after the end of a minute until its log lines are available."""
 
 GIVEN_UP = (ApiError, OSError, AssertionError, TimeoutError, ChildProcessError, subprocess.CalledProcessError)
 QUIET = Fault("Nothing", lambda _: nullcontext(), frozenset())
@@ -25,7 +25,7 @@ QUIET = Fault("Nothing", lambda _: nullcontext(), frozenset())
 @dataclass
 class Round:
     """fired: by alarm, the seconds from the fault to the end of the minute in which it fires. doctor: its failures and
-    warnings. recovered: seconds from the end of the fault until /healthz is well and a new pod is placed; None: never.
+    warnings. recovered: seconds from the fault's end until /healthz succeeds and a new pod is placed; None: never.
     """
 
     fault: str
@@ -37,7 +37,7 @@ class Round:
 
 
 def play(scene: Scene, fault: Fault) -> Round:
-    """Play a round to its end. All that does not hold is one of its problems."""
+    """Run a round to its end, and record its problems."""
     done = Round(fault.label, fault.ended_by)
     since = int(time.time() // MINUTE)
     try:
@@ -60,7 +60,7 @@ def play(scene: Scene, fault: Fault) -> Round:
 
 
 def _watch(scene: Scene, fault: Fault, done: Round, since: int) -> None:
-    """Until all wanted alarms have fired, or five minutes are over. since: earlier minutes do not count."""
+    """Wait until all expected alarms have fired, or for five minutes. since: earlier minutes do not count."""
     begin, minute = time.time(), since
     while (minute + 1) * MINUTE <= begin + ALARM_SECONDS and not (fault.alarms and fault.alarms <= done.fired.keys()):
         minute = _end_of_minute(scene, minute)
@@ -70,7 +70,7 @@ def _watch(scene: Scene, fault: Fault, done: Round, since: int) -> None:
 
 
 def _end_of_minute(scene: Scene, minute: int) -> int:
-    """Wait until this minute is over, and its metrics are there. Returns the next one."""
+    """Wait until this minute is over and its metrics are available. Returns the next minute."""
     time.sleep(max(0.0, (minute + 1) * MINUTE + LOG_SECONDS - time.time()))
     scene.collect()
     return minute + 1
@@ -85,7 +85,7 @@ def _recovery(scene: Scene, end: float) -> float | None:
 
 
 def _calm(scene: Scene) -> None:
-    """Wait for a minute in which no metric breaches, so that the next round begins well."""
+    """Wait for a minute in which no metric breaches, so that the next round begins without alarms."""
     until, minute = time.time() + RECOVERY_SECONDS, int(time.time() // MINUTE)
     while time.time() < until:
         minute = _end_of_minute(scene, minute)

@@ -1,5 +1,5 @@
-"""The deployed stack with mutual TLS in the emulator, its cluster, a scheduler, pods that come and go, and the metrics
-that the functions log and the gateway counts."""
+"""The deployed stack with mutual TLS in the emulator, its cluster, a scheduler, changing pods, and the metrics that the
+functions log and the gateway counts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MutualTLSStack(DeployedStack):
         self.gateway: MutualTLSGateway
 
     def deploy(self, **parameters: str) -> None:
-        """Deploy what was built again, with other parameters besides."""
+        """Deploy the built stack again, with additional parameters."""
         assert self._template is not None
         sam.deploy(self._template, {**sam.deployed_parameters(self._template), **parameters}, self.environment())
 
@@ -93,14 +93,14 @@ class MutualTLSStack(DeployedStack):
         super()._deploy()
 
     def _wait_until_healthy(self) -> None:
-        """The scene waits, when the list is written."""
+        """Do not wait: the scene does, once the allow-list is written."""
 
     def _wait_until_bind_is_warm(self) -> None:
-        """As above."""
+        """Do not wait, for the same reason."""
 
 
 class Scene:
-    """All of it, until the block ends. Everything is below `directory`."""
+    """Runs the whole scene until the block ends. All files are below `directory`."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -155,7 +155,7 @@ class Scene:
 
     @cached_property
     def alarms(self) -> Mapping[str, Alarm]:
-        """The alarms of the stack."""
+        """Return the alarms of the stack."""
         deployed = Deployment(read_template(), **self.gateway.parameters()).resources("AWS::CloudWatch::Alarm")
         return alarms(deployed, {"AWS::StackName": sam.STACK_NAME, "Api": API})
 
@@ -179,13 +179,13 @@ class Scene:
                 self.metrics.add("AWS/ApiGateway", name, {"ApiId": API}, at, [float(counts)])
 
     def placed_since(self, at: float) -> bool:
-        """Whether a pod that was created since then is on a node. at: seconds since the epoch."""
+        """Return whether a pod that was created since then is on a node. at: seconds since the epoch."""
         pods = self.api.get(PODS)["items"]
         return any(each["spec"].get("nodeName") and float(each["metadata"]["labels"]["at"]) >= at for each in pods)
 
     @cached_property
     def known(self) -> Mapping[str, str]:
-        """The warnings before the first fault: the scheduler of the tests has no leader election."""
+        """The warnings before the first fault: the scheduler of the tests does not use leader election."""
         diagnosis = self._doctor()
         assert diagnosis.exit_status == 0, f"before the first fault: {diagnosis.bad}"
         return diagnosis.bad
@@ -194,7 +194,7 @@ class Scene:
         return {check: message for check, message in self._doctor().bad.items() if check not in self.known}
 
     def _doctor(self) -> Diagnosis:
-        """As an operator runs it, with the scheduler's configuration."""
+        """Run doctor as an operator does, with the scheduler's configuration."""
         return berth_doctor(
             f"--stack={sam.STACK_NAME}",
             f"--url={self.gateway.url_prefix}",
@@ -209,7 +209,7 @@ class Scene:
         return self.directory / "scheduler.json"
 
     def start_scheduler(self, client: IssuedCertificate) -> None:
-        """Start kube-scheduler with this certificate, in the place of the one that runs."""
+        """Start kube-scheduler with this certificate, and replace the running one."""
         self.stop_scheduler()
         document = self._scheduler_configuration(client)
         self.scheduler_file.write_text(json.dumps(document))
@@ -227,7 +227,7 @@ class Scene:
         return scheduler_configuration([extender]) | {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 5}
 
     def set_clock(self, function: str, seconds: float) -> None:
-        """Let the wall clock of a function's environments be ahead by so much."""
+        """Set the wall clock of a function's environments ahead by this time."""
         file = self.stack.account_directory / f"clock-{self.stack.name(function)}"
         part = file.with_suffix(".part")
         part.write_text(str(seconds))

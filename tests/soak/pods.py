@@ -1,4 +1,4 @@
-"""A steady stream of pods and gangs through `berth serve`, in the part of kube-scheduler."""
+"""A steady stream of pods and gangs through `berth serve`; the tests act as kube-scheduler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POD_SECONDS = 10.0
 GANG_EVERY = 25
 BIND_ATTEMPTS = 10
 PLANNED_SECONDS = 2.0
-"""The longest that filter may take to know all members of a gang."""
+"""The longest time in seconds until filter must know all members of a gang."""
 
 
 class Pods:
@@ -34,7 +34,7 @@ class Pods:
         self.created = self.bound = self.rejected = self.gangs = 0
 
     def step(self) -> None:
-        """One more pod, or a gang; delete those whose time is over."""
+        """Create another pod or a gang, and delete pods whose time is over."""
         number, now = self.created, time.monotonic()
         while self._running and self._running[0][0] < now - POD_SECONDS:
             del self._kubernetes.pods[self._running.popleft()[1]]

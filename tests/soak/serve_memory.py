@@ -29,14 +29,14 @@ from tests.soak.pods import Pods
 
 NODES = tuple(f"node-{number}" for number in range(20))
 READY_SECONDS = 120.0
-"""A ledger begins with what another server may have counted: half a minute."""
+"""Limit in seconds: a ledger first waits half a minute for reservations of another server."""
 
 SECONDS, SETTLING_SECONDS = 480.0, 120.0
 PODS_PER_SECOND = 5.0
 SAMPLE_SECONDS = 15.0
 MOST_GROWTH = 0.05
 CONFIGURATION = {**yaml.safe_load(DOCUMENT), "profile": "managed-resources", "definitions": {}}
-"""What is counted in the tests with faults; without rules about other pods, whose caches take minutes to fill."""
+"""Counts the resources of the tests with faults, without rules about other pods, whose caches take minutes to fill."""
 
 ADDRESS = re.compile(r"Berth serves the profile \S+ on http://127\.0\.0\.1:(\d+)/scheduler")
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
@@ -49,7 +49,7 @@ def resident_megabytes(process: int) -> float:
 
 
 def main() -> int:
-    """Print a line every 15 s and the growth at the end."""
+    """Print a line every 15 s, and the growth at the end."""
     with tempfile.TemporaryDirectory() as directory, _kubernetes(Path(directory)) as (kubernetes, kubeconfig):
         kubernetes.leases[LEASE] = {"metadata": {"name": LEASE, "uid": "lease-1", "resourceVersion": "1"}}
         kubernetes.nodes = [node(name) for name in NODES]
@@ -73,7 +73,7 @@ def main() -> int:
 
 @contextmanager
 def _kubernetes(directory: Path) -> Iterator[tuple[KubernetesOnLoopback, Path]]:
-    """The server, and its kubeconfig: Berth refuses plain HTTP."""
+    """Run a server with HTTPS, because Berth refuses plain HTTP; yield it with its kubeconfig."""
     tls, certificate = server_tls(directory)
     with kubernetes_on_loopback(tls) as kubernetes:
         authority = base64.b64encode(certificate.read_bytes()).decode()

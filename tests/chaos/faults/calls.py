@@ -67,7 +67,7 @@ def watches_expire(set_up: SetUp) -> AbstractContextManager[None]:
 
 @contextmanager
 def answers_are_lost(set_up: SetUp) -> Iterator[None]:
-    """Every request is carried out, and many responses are lost."""
+    """Carry out every request, but lose many responses."""
     with (
         set_up.api_proxy.failing(RATE, (Cut.AFTER,), set_up.random),
         set_up.tables_proxy.failing(RATE, (Cut.AFTER,), set_up.random),
@@ -77,7 +77,7 @@ def answers_are_lost(set_up: SetUp) -> Iterator[None]:
 
 @contextmanager
 def everything_fails(set_up: SetUp) -> Iterator[None]:
-    """API server and tables at once, and one Berth is killed meanwhile."""
+    """Let calls of API server and tables fail at the same time, and kill one Berth meanwhile."""
     with ExitStack() as failing:
         failing.enter_context(api_fails(set_up))
         failing.enter_context(tables_fail(set_up))

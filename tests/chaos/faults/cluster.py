@@ -15,14 +15,14 @@ from tests.e2e.kubernetes.manifests import apply_manifests, delete_manifests, re
 
 @contextmanager
 def nodes_come_and_go(set_up: SetUp) -> Iterator[None]:
-    """Nodes go with their pods, as the garbage collector would take them, and come again under their names."""
+    """Delete nodes and, like the garbage collector, their pods, and create nodes with the same names."""
     chosen = set_up.random.sample(NODES[1:], 2)
     for name in chosen:
         set_up.api.delete(f"/api/v1/nodes/{name}")
         _collect_pods_of(set_up, name)
     yield
     for name in chosen:
-        # Bound after the node was deleted, by a component that had not seen the deletion.
+        # These pods were bound after the node's deletion, by a component that had not seen it.
         _collect_pods_of(set_up, name)
         set_up.api.create("/api/v1/nodes", node(name))
 
@@ -36,7 +36,7 @@ def _collect_pods_of(set_up: SetUp, name: str) -> None:
 
 @contextmanager
 def namespace_deleted(set_up: SetUp) -> Iterator[None]:
-    """While its pods are being bound. Its end is made as the namespace controller makes it."""
+    """Delete a namespace while its pods are being bound, and complete the deletion like the namespace controller."""
     name = f"short-lived-{set_up.random.randrange(10**6)}"
     path = f"/api/v1/namespaces/{name}"
     set_up.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
@@ -55,14 +55,14 @@ def namespace_deleted(set_up: SetUp) -> Iterator[None]:
 
 @contextmanager
 def burst(set_up: SetUp) -> Iterator[None]:
-    """More than there is room for, at once, by two schedulers that do not know of each other."""
+    """Create more pods than there is room for at once, for two schedulers that do not know of each other."""
     set_up.workload.burst(40)
     yield
 
 
 @contextmanager
 def lease_deleted(set_up: SetUp) -> Iterator[None]:
-    """The Lease that names the ledger. Nobody may count meanwhile; it is applied again as its manifest has it."""
+    """Delete the Lease that names the ledger: no store may count until its manifest is applied again."""
     lease = [each for each in read_manifests(COUNTED_RESOURCES) if each["kind"] == "Lease"]
     delete_manifests(set_up.api, lease)
     yield
@@ -71,7 +71,7 @@ def lease_deleted(set_up: SetUp) -> Iterator[None]:
 
 @contextmanager
 def another_store(set_up: SetUp) -> Iterator[None]:
-    """The second scheduler calls a `berth serve` that has a store of its own, on the same cluster."""
+    """Let the second scheduler call a `berth serve` with a separate store, on the same cluster."""
     scheduler = set_up.schedulers[1]
     with set_up.with_own_store() as url_prefix, scheduler.calling(url_prefix):
         set_up.workload.burst(20)

@@ -43,14 +43,14 @@ from tests.chaos.set_up import SetUp
 
 HOUR = 3600.0
 EPOCH = 3
-"""A table is lost after the lease has changed hands so often."""
+"""Number of lease transitions before a table is lost."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """seconds: how long it lasts. named: doctor has to call one of these bad meanwhile; empty: it is not asked.
+    """seconds: its duration. named: doctor must report one of these checks meanwhile; empty: doctor is not run.
 
-    recovery_seconds: after which all checks have to hold, counted from its end.
+    recovery_seconds: time after the fault's end in which all checks must hold again.
     """
 
     name: str
@@ -59,10 +59,10 @@ class Fault:
     recovery_seconds: float = 60
     named: frozenset[CheckName] = frozenset()
     epoch: int = 0
-    """The least epoch of the lease before it begins."""
+    """The least epoch of the lease before the fault begins."""
 
     meanwhile: Callable[[Checks], Sequence[Finding]] | None = None
-    """What has to hold before it ends."""
+    """Returns the findings of a check that must hold before the fault ends."""
 
     keeps_rules: bool = True
     """Whether rules about other pods hold meanwhile. They need the log of announcements, clocks that agree, and labels

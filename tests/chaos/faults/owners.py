@@ -18,17 +18,17 @@ EDIT_SECONDS = 0.3
 
 OVERSIZED_PODS = 3
 RUNNING_SECONDS = 60
-"""The longest that so many pods may take to run."""
+"""The longest time in seconds that the required pods may take to run."""
 
 OVERSIZED_LABELS = 1700
-"""Of 370 characters each, which hardly compress: above the 350 kB of an item, and below what etcd takes."""
+"""Number of labels of 370 characters each, which hardly compress: above the 350 kB of an item, below etcd's limit."""
 
 
 @contextmanager
 def owners_edit(set_up: SetUp) -> Iterator[None]:
-    """Owners of running pods write another device into the annotation, or remove it; in the end they put it back.
+    """Change or remove the device annotation of running pods, as their owners may; restore it in the end.
 
-    What such a pod holds is what it was bound with (see `Witness.as_bound`).
+    Such a pod still holds the device of its Binding (see `Witness.as_bound`).
     """
     over = Event()
     before: dict[str, str] = {}
@@ -67,11 +67,11 @@ def _annotate(api: KubernetesApi, path: str, device: str | None) -> None:
 
 @contextmanager
 def pods_grow(set_up: SetUp) -> Iterator[None]:
-    """Owners of running pods give them more labels than an item of the cache has room for; the leader changes."""
+    """Give running pods more labels than an item of the cache has room for, as owners may; change the leader."""
     set_up.wait_until(lambda: len(_counted_and_running(set_up)) >= OVERSIZED_PODS, RUNNING_SECONDS, "pods run")
     running = _counted_and_running(set_up)
     set_up.random.shuffle(running)
-    # Only those that the workload has not deleted since, and will not delete meanwhile.
+    # Only pods that the workload has not deleted yet and will not delete meanwhile.
     kept = (each for each in running if set_up.workload.forget(path_of(each)))
     chosen = list(islice(kept, OVERSIZED_PODS))
     for each in chosen:
@@ -85,7 +85,7 @@ def pods_grow(set_up: SetUp) -> Iterator[None]:
 
 
 def _counted_and_running(set_up: SetUp) -> list[JsonObject]:
-    """The workload's pods that are on a node and request counted resources."""
+    """Return the workload's pods that are on a node and request counted resources."""
     pods = set_up.api.get("/api/v1/pods")["items"]
     return [each for each in pods if each["spec"].get("nodeName") and _requests(each)]
 

@@ -1,4 +1,4 @@
-"""Processes that end, or stand still, and clocks that go wrong."""
+"""Processes that end or freeze, and clocks that are wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.chaos.set_up import SetUp
 
 
 def killed(*berths: int) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """Kill these of the two processes with SIGKILL, and start them again."""
+    """Kill these of the two Berth processes with SIGKILL, and start them again."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:
@@ -27,7 +27,7 @@ def killed(*berths: int) -> Callable[[SetUp], AbstractContextManager[None]]:
 
 
 def frozen(*berths: int) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """These of the two stand still, longer than the lease lasts, and then go on as if nothing had been."""
+    """Freeze these of the two Berth processes for longer than the lease lasts, and then let them continue."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:
@@ -64,12 +64,12 @@ def all_killed(set_up: SetUp) -> Iterator[None]:
 
 
 def server_frozen(process: str) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """Pause a process of the control plane: it neither refuses nor responds."""
+    """Pause a process of the control plane, which neither refuses connections nor responds."""
     return lambda set_up: standing_still(lambda what: set_up.control_plane.send(process, what))
 
 
 def server_killed(process: str) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """A process of the control plane ends by SIGKILL, and is started again with the data that it left."""
+    """Kill a process of the control plane with SIGKILL, and start it again with its data."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:
@@ -94,7 +94,7 @@ def standing_still(send: Callable[[Signals], None]) -> Iterator[None]:
 
 
 def clock(seconds: float) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """Set the clock of one of the two wrong, and then right again."""
+    """Set the clock of one of the two Berth processes wrong, and then right again."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:

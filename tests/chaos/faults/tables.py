@@ -12,10 +12,10 @@ from tests.chaos.faults.calls import thrown
 from tests.chaos.set_up import SetUp
 
 LOST_SECONDS = 5
-"""How long the first of two tables is away."""
+"""How long the first of two tables does not exist, in seconds."""
 
 BACK_SECONDS = 120
-"""The longest that Berth may take to make good the loss of the first of two tables."""
+"""The longest time in seconds in which Berth must repair the loss of the first of two tables."""
 
 NO_TABLE = thrown(400, "ResourceNotFoundException")
 
@@ -28,7 +28,7 @@ def head_lost(set_up: SetUp) -> Iterator[None]:
 
 @contextmanager
 def cache_emptied(set_up: SetUp) -> Iterator[None]:
-    """The applied configuration with it. What is counted must not be given away until it is applied again."""
+    """Lose the cache and the applied configuration. Counted resources must stay reserved until it is applied again."""
     set_up.empty(CACHE_TABLE)
     yield
     set_up.apply_configuration()
@@ -47,7 +47,7 @@ def ledger_table_lost(set_up: SetUp) -> AbstractContextManager[None]:
 
 @contextmanager
 def both_tables_lost(set_up: SetUp) -> Iterator[None]:
-    """Both tables are lost, and nothing tells what was counted: applying the configuration restores them."""
+    """Lose both tables and the record of counted resources in them: applying the configuration restores counting."""
     with set_up.tables_proxy.failing(1.0, (NO_TABLE,), set_up.random):
         with set_up.without_table(CACHE_TABLE), set_up.without_table(LEDGER_TABLE):
             yield
@@ -56,7 +56,7 @@ def both_tables_lost(set_up: SetUp) -> Iterator[None]:
 
 @contextmanager
 def ledger_lost_after_cache(set_up: SetUp) -> Iterator[None]:
-    """Nobody applies the configuration again: the ledger's copy brings it back, before the ledger is lost."""
+    """Lose the cache, then the ledger. The ledger's copy restores the configuration in between."""
     with set_up.without_table(CACHE_TABLE):
         time.sleep(LOST_SECONDS)
     set_up.wait_until(set_up.has_configuration, BACK_SECONDS, "the applied configuration is in force again")
@@ -66,7 +66,7 @@ def ledger_lost_after_cache(set_up: SetUp) -> Iterator[None]:
 
 @contextmanager
 def cache_lost_after_ledger(set_up: SetUp) -> Iterator[None]:
-    """The ledger gets its copy of the document with the next leadership only, so it has to be applied again."""
+    """Lose the ledger, then the cache. Only the next leader would write the ledger's copy, so apply it again."""
     with set_up.without_table(LEDGER_TABLE):
         time.sleep(LOST_SECONDS)
     set_up.wait_until(set_up.has_ledger, BACK_SECONDS, "the ledger is rebuilt")
