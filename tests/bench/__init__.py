@@ -1,1 +1,1 @@
-"""Benchmarks: ratios to a baseline measured in the same run. They assert nothing."""
+"""Benchmarks: ratios to a baseline that is measured in the same run. They do not assert anything."""

@@ -8,7 +8,7 @@ import sys
 
 
 def main() -> None:
-    """Run the benchmarks; figures on standard output, progress on a standard error that is a terminal."""
+    """Run the benchmarks. Print figures on standard output, and progress on standard error if it is a terminal."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Berth's hot path beside its floor.")
     parser.add_argument("prefix", nargs="?", default="", help="only figures whose names begin so, such as filter.full")
     arguments = parser.parse_args()

@@ -54,7 +54,7 @@ class Environment(NodeCache):
         self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
 
     def configuration(self) -> BerthConfiguration:
-        """The configuration in force."""
+        """Return the configuration in force."""
         return BerthConfiguration(profile=self._profile)
 
     def replace_pod(self, pod: Manifest) -> None:
@@ -68,7 +68,7 @@ class Environment(NodeCache):
         return orjson.dumps(self.handle(self.next_event()))
 
     def next_event(self) -> HTTPEvent:
-        """The event, decoded as the Lambda runtime does it."""
+        """Return the next event, decoded as the Lambda runtime does it."""
         self._event = next(self._events)
         found: HTTPEvent = orjson.loads(self._event)
         return found
@@ -77,7 +77,7 @@ class Environment(NodeCache):
         return self._endpoint.handle(event)
 
     def floor(self) -> bytes:
-        """The minimal extender behind this API: it accepts every name without a decision."""
+        """Answer like a minimal extender behind this API, which accepts every name without a decision."""
         names = orjson.loads(orjson.loads(self._event)["body"])["NodeNames"]
         answer: object = {
             "Nodes": None,
@@ -112,7 +112,7 @@ _VERBS: Mapping[Verb, tuple[Callable[..., Reply], Callable[[Failure], Reply]]] =
 
 
 def event(verb: Verb, pod: Manifest, names: list[str]) -> bytes:
-    """The event as Lambda passes it to the runtime: JSON with the request as text."""
+    """Return an event as Lambda passes it to the runtime: JSON with the request as text."""
     path = f"/scheduler/{verb}"
     return orjson.dumps(
         {

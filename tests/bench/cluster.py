@@ -1,7 +1,7 @@
-"""A cluster for benchmarks: any number of nodes, 30 pods on each, of some 200 controllers; and how it changes.
+"""A cluster for benchmarks: any number of nodes, 30 pods on each, of some 200 controllers; and its changes.
 
-Nodes stand in three zones and in racks. Some are tainted, cordoned, not ready or full; one in four lacks the priority
-label. Of the controllers some have (anti-)affinity, and stateful sets give each pod a label of its own.
+Nodes are in three zones and in racks. Some are tainted, cordoned, not ready or full; one in four lacks the priority
+label. Some controllers have (anti-)affinity, and stateful sets give each pod a separate label.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def node_name(index: int) -> str:
 
 
 def node_manifest(index: int) -> Manifest:
-    """A v1.Node."""
+    """Return a v1.Node."""
     taints = []
     if index % 10 == 9:
         taints.append({"key": "dedicated", "value": "gpu", "effect": "NoSchedule"})
@@ -110,7 +110,7 @@ def node_manifest(index: int) -> Manifest:
         },
         "spec": {"taints": taints, "unschedulable": index % 100 == 50},
         "status": {
-            # Its pods request 13 to 14 cpus: one node in nine is full.
+            # A node's pods request 13 to 14 CPUs: one node in nine is full.
             "allocatable": {"cpu": "13500m" if index % 9 == 0 else "16", "memory": "64Gi", "pods": "110"},
             "conditions": [{"type": "Ready", "status": "Unknown" if index % 200 == 77 else "True"}],
             "images": [
@@ -121,7 +121,7 @@ def node_manifest(index: int) -> Manifest:
 
 
 def pod_manifest(index: int) -> Manifest:
-    """A v1.Pod of the controller with this index, as the scheduler sends it."""
+    """Return a v1.Pod of the controller with this index, as the scheduler sends it."""
     app = f"app-{index}"
     kind = "StatefulSet" if index % STATEFUL == 0 else "ReplicaSet"
     spec: Manifest = {
@@ -173,15 +173,15 @@ PLAIN = 4
 
 
 def plain_pod() -> Manifest:
-    """A pod of a controller without inter-pod terms."""
+    """Return a pod of a controller without inter-pod terms."""
     return pod_manifest(PLAIN)
 
 
 def spread_pod() -> Manifest:
-    """A pod with anti-affinity to its own app and with spread constraints on zones, racks and nodes."""
+    """Return a pod with anti-affinity to its own app and with spread constraints on zones, racks and nodes."""
     manifest = pod_manifest(PLAIN)
     app = manifest["metadata"]["labels"]["app"]
-    # On every seventh node is one of its like: a domain may have that much more than the least.
+    # Every seventh node has a pod of the app: the skews allow for the differences between domains.
     manifest["spec"]["affinity"] = {"podAntiAffinity": {_REQUIRED: [_term(app, _HOST)]}}
     manifest["spec"]["topologySpreadConstraints"] = [
         {
@@ -199,7 +199,7 @@ def changes(of: Snapshot, share: float = 0.01) -> Iterator[Snapshot]:
     """Yield snapshots without end: each time, other nodes lose one pod and gain one."""
     names = list(of.nodes)
     step = max(1, int(len(names) * share))
-    # Spread over the cluster.
+    # The changed nodes are spread over the cluster.
     order = [name for offset in range(len(names) // step) for name in names[offset :: len(names) // step]]
     for number, start in enumerate(range(0, 10**9, step)):
         touched = [order[index % len(order)] for index in range(start, start + step)]
@@ -214,14 +214,14 @@ def changes(of: Snapshot, share: float = 0.01) -> Iterator[Snapshot]:
 
 REQUESTS = 8
 NEIGHBOURS = 64
-"""The scheduler filters in 16 goroutines: the position of a node in the list varies by this many places."""
+"""Range in which a node's position in the list varies, because the scheduler filters in 16 goroutines."""
 
 
 def requested_names(count: int) -> Iterator[list[str]]:
-    """Names of the first so many nodes, as requests list them.
+    """Yield the names of the first `count` nodes, as requests list them.
 
-    In no order that the extender could know, but each time in much the same: the scheduler goes round its nodes, begins
-    somewhere else each time, and neighbours overtake each other.
+    Their order is unknown to the extender, but similar each time: the scheduler goes through its nodes in a circle,
+    starts at another node each time, and neighboring nodes change places.
     """
     draw = Random(count)
     names = [node_name(index) for index in range(count)]

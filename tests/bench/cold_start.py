@@ -1,8 +1,8 @@
-"""Cold starts beside the least that any function with this table takes: a bare botocore client and one read.
+"""Cold starts compared with the least that any function with this table takes: a bare botocore client and one read.
 
-Each runs in a process of its own, in turn with the floor, and reads a table over HTTP: a server in this process that
-answers as DynamoDB does (moto). Times are of the child's processor, from its first import to the first answer; the
-least of all runs, because others on the machine only add to them.
+Each runs in a separate process, alternating with the floor, and reads a table over HTTP: a server in this process that
+answers as DynamoDB does (moto). Times are the child's processor time from its first import to the first answer; the
+least of all runs counts, because other work on the machine only adds to it.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def families() -> Iterator[Family]:
 
 
 def figures() -> Iterator[Figure]:
-    """Of filter with label-priority and with full, 5,000 nodes and 150,000 pods in the snapshot and 5,000 changes of
-    pods in the log; and of a bind with a ledger, whose cluster refuses the connection: with a kubeconfig, and with the
-    address and authority of an EKS cluster."""
+    """Yield the figures of filter with label-priority and with full, for 5,000 nodes and 150,000 pods in the snapshot
+    and 5,000 changes of pods in the log; and of a bind with a ledger, whose cluster refuses the connection: with a
+    kubeconfig, and with the address and authority of an EKS cluster."""
     from tests.bench.functions import LOGGED_PODS, kept, write_contents
 
     with TemporaryDirectory() as name:
@@ -147,7 +147,7 @@ def _seconds(*command: str, variables: Mapping[str, str]) -> float:
 
 @contextmanager
 def dynamodb_over_http(contents: Contents) -> Iterator[str]:
-    """Its URL. It has the tables of a stack whose watcher has just published these contents."""
+    """Yield the URL of a server with the tables of a stack whose watcher has just published these contents."""
     from botocore.awsrequest import AWSPreparedRequest
     from moto.core.botocore_stubber import BotocoreStubber
 

@@ -1,8 +1,8 @@
-"""`python -m tests.bench.counts`: counts of a warm call, of a cold one and of an import, beside the committed values.
+"""`python -m tests.bench.counts`: counts of a warm call, of a cold call and of an import, with the committed values.
 
-They are nearly the same on every machine. `make test-long` holds them to counts.json; `--write` commits to what is
-counted now. Calls are those of functions, in Python and in C; `calls.http` are those of the local gateway alone.
-Allocated is the most that a call holds at once, beyond what was there. `bytes.read` are the parts of a snapshot that a
+They are nearly the same on every machine. `make test-long` compares them with counts.json; `--write` writes the current
+counts there. `calls` are function calls, in Python and in C; `calls.http` are those of the local gateway alone.
+`allocated` is the most memory that a call additionally holds at once. `bytes.read` are the parts of a snapshot that a
 policy reads.
 """
 
@@ -48,7 +48,7 @@ COMMITTED = Path(__file__).with_suffix(".json")
 NODES = 1000
 VERBS = ("filter", "filter_onlyone", "prioritize")
 FUNCTIONS = ("filter", "bind", "watcher", "authorizer")
-# What the standard library loads differs from one Python to the next.
+# The modules that the standard library loads differ between versions of Python.
 COUNT_MODULES = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("app", sys.argv[1])
@@ -60,12 +60,12 @@ print(sum(name.partition(".")[0] not in sys.stdlib_module_names for name in sys.
 MARGINS: Mapping[str, float] = {
     "imports": 0.02,
     "requests": 0.0,
-    # From one minor version of Python to the next these differ by a few per cent.
+    # These differ by a few percent between minor versions of Python.
     "calls": 0.10,
     "allocated": 0.25,
     "bytes": 0.02,
 }
-"""By the first part of a count's name."""
+"""Allowed excess as a share, by the first part of a count's name."""
 
 
 def excesses(measured: Mapping[str, float]) -> list[str]:
@@ -113,7 +113,7 @@ def _warm() -> Iterator[tuple[str, float]]:
 
 
 def _changed() -> Iterator[tuple[str, float]]:
-    """Yield counts of a filter call after 1 % of the nodes changed since the last call, not for the first time."""
+    """Yield counts of a filter call after 1 % of the nodes changed, in an environment that has seen such changes."""
     for profile in ("label-priority", "full"):
         verbs, priorities = _verbs(profile), count(1)
         change = partial(_change, verbs, priorities)
@@ -176,7 +176,7 @@ def _http() -> Iterator[tuple[str, float]]:
 
 
 class _MeasuredTable(CountingCacheTable):
-    """read: bytes of snapshots."""
+    """A table that measures. read: bytes of snapshots."""
 
     read = 0
 
@@ -211,7 +211,7 @@ def _after_pod_changes() -> Iterator[tuple[str, float]]:
 
 
 def _bytes() -> Iterator[tuple[str, float]]:
-    """Answers, nodes as the watcher publishes them, and what a cold verb reads."""
+    """Yield the bytes of answers, of nodes as the watcher publishes them, and of a cold verb's reads."""
     verbs = _verbs("label-priority")
     for verb in VERBS:
         yield f"bytes.answer.{verb}", len(_ask(verbs, verb, NODES))
@@ -238,7 +238,7 @@ def _body(nodes: int) -> str | bytes:
 
 
 def function_calls(call: Callable[[], object]) -> int:
-    """In Python and in C, of this thread."""
+    """Return the number of function calls in this thread, in Python and in C."""
     with _counting_calls() as number:
         call()
     return number()
@@ -246,7 +246,7 @@ def function_calls(call: Callable[[], object]) -> int:
 
 @contextmanager
 def _counting_calls() -> Iterator[Callable[[], int]]:
-    """How many functions have been called in the block."""
+    """Yield a function that returns the number of function calls in the block."""
     number = 0
 
     def seen(_: FrameType, event: str, __: object) -> None:
@@ -263,7 +263,7 @@ def _counting_calls() -> Iterator[Callable[[], int]]:
 
 
 def _allocated(call: Callable[[], object], prepare: Callable[[], object] = lambda: None) -> int:
-    """Bytes. prepare: before each call, and not measured."""
+    """Return the allocated bytes. prepare: runs before each call, and is not measured."""
     prepare()
     gc.collect()
     gc.disable()

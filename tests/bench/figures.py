@@ -10,7 +10,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure. `name` stays the same over releases; `target` is None if the figure only informs."""
+    """A figure. `name` stays the same in all releases; `target` is None if the figure only informs."""
 
     name: str
     value: float
@@ -26,7 +26,7 @@ class Family:
     measure: Callable[[], Iterator[Figure]]
 
     def figures(self, prefix: str) -> Iterator[Figure]:
-        """The figures whose names begin with the prefix. Measures nothing if no name can match."""
+        """Yield the figures whose names begin with the prefix. Does not measure if no name can match."""
         if self.name.startswith(prefix) or prefix.startswith(self.name):
             yield from (figure for figure in self.measure() if figure.name.startswith(prefix))
 
@@ -40,9 +40,9 @@ class Timed:
 
 
 def milliseconds(*timed: Timed, seconds: float = 0.7) -> list[float]:
-    """The median time of each call, after a warm-up; by turns, so that a busy machine slows all of them alike.
+    """Return the median time of each call after a warm-up; the calls alternate, so that a busy machine slows all alike.
 
-    It is the thread's time on the processor: what others do meanwhile is no part of it.
+    It is the thread's processor time, which does not include other work on the machine.
     """
     times: list[list[float]] = [[] for _ in timed]
     for each in timed:

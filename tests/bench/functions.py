@@ -1,8 +1,8 @@
 """The memory and processor time of each function. docs/reference/capacity.md derives MemorySize from it.
 
-Each is loaded in a process of its own, as Lambda loads it, with a cluster of 5,000 nodes and 150,000 pods in the cache,
-and with none. Times are of the processor, at full speed: Lambda gives a share of one, MemorySize / 1,769 MB. The table
-is in memory; what DynamoDB and an API server would take is no part of it.
+Each is loaded in a separate process, as Lambda loads it, with a cluster of 5,000 nodes and 150,000 pods in the cache,
+and with an empty cache. Times are processor times at full speed: Lambda gives a share, MemorySize / 1,769 MB. The
+table is in memory, so the times do not include DynamoDB or an API server.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ENVIRONMENT = {
 
 NODES = 5_000
 LOGGED_PODS, CHANGES_OF_A_FLUSH = 5_000, 50
-"""The log of pods where a benchmark has one: so many changes since the snapshot."""
+"""The log of pods if a benchmark has one: the number of changes since the snapshot, and of those in a flush."""
 
 Measured = dict[str, float]
 
@@ -63,7 +63,7 @@ class Contents(NamedTuple):
 
     @property
     def items(self) -> list[bytes]:
-        """All chunks, in the order in which they are stored."""
+        """Return all chunks in their stored order."""
         return [item for items in self.chunks.values() for item in items]
 
 
@@ -72,8 +72,8 @@ def families() -> Iterator[Family]:
 
 
 def figures() -> Iterator[Figure]:
-    """imports: until the first event can be handled. first: that event, for which the snapshot is loaded. call: those
-    that follow. memory: the most that there was."""
+    """Yield the figures. imports: until an event can be handled. first: the first event, which loads the snapshot.
+    call: the following events. memory: the peak memory."""
     with TemporaryDirectory() as directory:
         clusters = {"5000": Path(directory) / "cluster", "0": Path(directory) / "none"}
         write_contents(clusters["5000"], list(kept()))
@@ -109,7 +109,7 @@ def kept(nodes: int = NODES) -> Iterator[Change]:
 
 
 def write_contents(path: Path, changes: Sequence[Change], changed_pods: int = 0) -> Contents:
-    """A snapshot of these objects and later changes of so many of its pods, for a process that measures."""
+    """Write a snapshot of these objects, and later changes of `changed_pods` pods, for a process that measures."""
     from berth.nodecache.feed.changes import pack
 
     chunks = {part.value: list(items) for part, items in pack(changes).by_part.items()}
@@ -169,8 +169,8 @@ def _healthz(function: str, contents: Contents) -> Measured:
 
 
 def _watcher(function: str, contents: Contents) -> Measured:
-    """What it holds that goes on from its predecessor's snapshot, and writes the next one. Pages of a list, 500 objects
-    each, are no part of it."""
+    """Measure a watcher that continues from its predecessor's snapshot and writes the next snapshot. Pages of a list,
+    500 objects each, are not included."""
     from berth.nodecache.feed.changes import Change, pack, unpack
 
     os.environ["BERTH_KUBECONFIG"] = "/absent"
@@ -181,7 +181,7 @@ def _watcher(function: str, contents: Contents) -> Measured:
 
 
 def _bind(function: str, contents: Contents) -> Measured:
-    """A bind without a cluster: its client is created, and the connection is refused."""
+    """Measure a bind without a cluster: its client is created, and the connection is refused."""
     from tests.builders.kubeconfigs import kubeconfig_for
 
     with TemporaryDirectory() as directory:
@@ -195,7 +195,7 @@ def _bind(function: str, contents: Contents) -> Measured:
 
 
 def _authorizer(function: str, contents: Contents) -> Measured:
-    """Without credentials: the secret is not read."""
+    """Measure the authorizer without credentials: it does not read the secret."""
     os.environ |= {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": "secret"}
     imports, app = timed(lambda: _loaded(function, contents))
     event = (PROJECT / "events/authorizer/basic-no-credentials.json").read_bytes()
@@ -235,7 +235,7 @@ def _loaded(function: str, contents: Contents) -> Any:
 
 
 def table_of(contents: Contents) -> InMemoryCacheTable:
-    """Return the table of a watcher that has published all of it."""
+    """Return the table of a watcher that has published these contents."""
     from berth_cli.server.store.cache_table import InMemoryCacheTable
     from berth_cli.server.store.lease_lock import InMemoryItem
 
@@ -279,8 +279,8 @@ def pointer_to(contents: Contents, now: float) -> Pointer:
 
 
 def _calls(app: Any, events: Iterator[bytes]) -> Measured:
-    """Each event several times in turn: new pod shapes at first, known ones afterwards. One event is held at a time, as
-    in a function."""
+    """Handle each event several times in turn: new pod shapes at first, known ones afterwards. Only one event is held
+    at a time, as in a function."""
     taken = [timed(partial(_called, app, event))[0] for event in islice(events, CALLS)]
     return {"call": median(taken) * 1000, "slowest": max(taken) * 1000, "memory": peak_megabytes()}
 

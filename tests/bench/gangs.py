@@ -1,6 +1,6 @@
-"""Calls for members of waiting gangs after 1 % of the nodes changed, beside a plain pod's call after the same change.
+"""Calls for members of waiting gangs after 1 % of the nodes changed, compared with a plain pod's call.
 
-Every call plans all gangs anew. The members of all gangs have one shape, as those of one template.
+Every call plans all gangs again. The members of all gangs have the same shape, as pods of one template do.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tests.bench.figures import Family, Figure, beside_floor
 
 NODES, SIZE, TARGET_RATIO = 5_000, 16, 3.0
 WARM_UP = 40
-"""Changes before the measurement: the best nodes move from zone to zone."""
+"""Number of changes before the measurement, in which the best nodes move from zone to zone."""
 
 
 def families() -> Iterator[Family]:
-    """Families by profile and number of waiting gangs; the floor is the plain pod's call."""
+    """Yield families by profile and number of waiting gangs; the floor is the plain pod's call."""
     for profile in ("label-priority", "full"):
         for gangs in (1, 20):
             yield _family(profile, gangs)
@@ -39,7 +39,7 @@ def _family(profile: str, gangs: int) -> Family:
             for environment in (plain, member):
                 environment.change()
                 environment.answer()
-        # As in a function, whose snapshot is frozen once it is loaded.
+        # As in a function, which freezes its objects once the snapshot is loaded.
         gc.freeze()
         yield from beside_floor(name, plain.changed, member.changed, TARGET_RATIO)
         gc.unfreeze()

@@ -20,7 +20,7 @@ def timed(call: Callable[[], T]) -> tuple[float, T]:
 
 
 def usage(pid: int) -> tuple[float, int]:
-    """Return the processor time in milliseconds, and the voluntary context switches of the threads that run. (0.0, 0)
+    """Return the processor time in milliseconds, and the voluntary context switches of the running threads; (0.0, 0)
     without a process."""
     if not pid:
         return 0.0, 0
@@ -35,6 +35,6 @@ def usage(pid: int) -> tuple[float, int]:
 
 
 def peak_megabytes() -> float:
-    """The peak memory of this process since its start; getrusage would include its parent."""
+    """Return the peak memory of this process since its start; getrusage would include its parent."""
     [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) * 1024 / 1e6

@@ -12,7 +12,7 @@ TARGET_NODES, TARGET_RATIO = 5_000, 3.0
 
 
 def families() -> Iterator[Family]:
-    """Families by verb and profile, with no change and with 1 % of the nodes changed since the last call."""
+    """Yield families by verb and profile, without a change and with 1 % of the nodes changed since the last call."""
     for profile in ("label-priority", "full"):
         for pod in ("plain",) if profile == "label-priority" else ("plain", "spread"):
             yield _family("filter", profile, pod, (100, 1_000, 5_000))
@@ -39,7 +39,7 @@ def _family(verb: Verb, profile: str, pod: str, sizes: tuple[int, ...]) -> Famil
 
 
 def _snapshot() -> Iterator[Figure]:
-    """The time to apply these changes to the cache, which the calls above do not include."""
+    """Yield the time to apply these changes to the cache, which the calls above do not include."""
     following = cluster.changes(cluster.snapshot(TARGET_NODES))
     [taken] = milliseconds(Timed(lambda: next(following)))
     yield Figure(f"snapshot.changed.{TARGET_NODES}", taken, "ms")

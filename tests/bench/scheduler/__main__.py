@@ -22,7 +22,7 @@ OUTPUT = Path(__file__).parents[3] / ".build" / "bench-scheduler.json"
 
 
 def main() -> int:
-    """Exit status 1 if a run failed or a node got more than it has. The table is on standard output."""
+    """Print the table. Return the exit status: 1 if a run failed or a node was overcommitted."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench.scheduler", description="Pods a second through a real kube-scheduler."
     )
@@ -47,7 +47,7 @@ def main() -> int:
                 try:
                     runs.append(cluster.run(case, nodes, chosen.pods, chosen.percentage))
                     print(f"{nodes} nodes, {case.name}: {runs[-1].rate:g} pods/s", file=sys.stderr, flush=True)
-                except Exception as error:  # whatever failed, the other runs are not lost
+                except Exception as error:  # whatever failed, the other runs continue
                     print(f"{nodes} nodes, {case.name}: {error}", file=sys.stderr, flush=True)
                     failed = True
     OUTPUT.write_text(json.dumps([asdict(run) for run in runs], indent=1) + "\n")
@@ -91,7 +91,7 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _peer(case: str) -> Extender:
-    """Return the case in Go that is called in the same way."""
+    """Return the Go extender that is called in the same way."""
     if "onlyone" in case:
         return Extender.GO_ONLYONE
     return Extender.GO if case in (Extender.BERTH, Extender.BERTH_FULL) else Extender.GO_BIND

@@ -9,11 +9,11 @@ from fnmatch import fnmatchcase
 
 
 class Extender(StrEnum):
-    """What the scheduler calls.
+    """The extender that the scheduler calls.
 
-    GO: tests/bench/peer. The rest is `berth serve`. ONLYONE: filter passes one node, and prioritize is not called.
-    BIND: the extender binds all pods. COUNTED, RULES: bind is called for counted resources and under a rule about other
-    pods.
+    GO: tests/bench/peer. The others are `berth serve`. ONLYONE: filter passes one node, and prioritize is not called.
+    BIND: the extender binds all pods. COUNTED, RULES: bind is called for counted resources or because of a rule about
+    other pods.
     """
 
     NONE = "none"
@@ -37,7 +37,7 @@ class Extender(StrEnum):
 
     @property
     def has_conflicts(self) -> bool:
-        """Whether concurrent binds may conflict. Then several schedulers are measured."""
+        """Return whether concurrent binds may conflict. Then several schedulers are measured."""
         return self in (Extender.BERTH_COUNTED, Extender.BERTH_RULES)
 
     @property
@@ -47,7 +47,7 @@ class Extender(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`schedulers`: each has pods of its own."""
+    """A case. `schedulers`: their number; each has its own pods."""
 
     extender: Extender
     schedulers: int = 1
@@ -69,7 +69,7 @@ SMALL = ("none", "go", "berth", "berth-onlyone")
 
 
 def selected(patterns: Sequence[str]) -> list[Case]:
-    """Return the cases with these names, which may have * and ?. Raises ValueError if a pattern has no case."""
+    """Return the cases whose names match these patterns with * and ?. Raises ValueError if one matches no case."""
     for pattern in patterns:
         if not any(fnmatchcase(case.name, pattern) for case in CASES):
             raise ValueError(f"no case is named {pattern}; there are: {' '.join(case.name for case in CASES)}")

@@ -63,7 +63,7 @@ class Servers:
             yield Running([_configuration(case, url)] if url else [], pid)
 
     def _start(self, case: Case, nodes: int, folder: Path, running: ExitStack) -> tuple[str, int]:
-        """Return its urlPrefix and its process; an empty one without an extender."""
+        """Return the extender's urlPrefix and its process id; empty and 0 without an extender."""
         names = [node_manifest(index)["metadata"] for index in range(nodes)]
         labelled = {each["name"]: int(each["labels"][LABEL]) for each in names if LABEL in each["labels"]}
         if case.extender is Extender.NONE:
@@ -77,13 +77,13 @@ class Servers:
         if case.extender.has_conflicts:
             options["options"] = [f"--scheduler-name={name}" for name in case.scheduler_names]
         if case.extender is Extender.BERTH_COUNTED:
-            # It is stopped, not killed: it gives the Lease of its ledger up, and the next run need not wait for that.
+            # It is stopped, not killed: it releases its ledger's Lease, so the next run does not wait for its expiry.
             berth = running.enter_context(serve(self._control_plane, folder, is_healthy=False, **options))
             _wait(lambda: _ledgers(berth.url_prefix) >= COUNTED_NODES, case)
             return berth.url_prefix, berth.pid
         berth = running.enter_context(serve(self._control_plane, folder, **options))
-        running.callback(berth.kill)  # whatever calls the scheduler has left: on a busy machine a clean end takes long
-        # full rejects no node of an empty cluster.
+        running.callback(berth.kill)  # even with calls in flight: on a busy machine a clean end takes long
+        # The profile full does not reject any node of an empty cluster.
         full = case.extender in (Extender.BERTH_FULL, Extender.BERTH_RULES)
         _wait_for_nodes(berth.url_prefix, case, [each["name"] for each in names], None if full else set(labelled))
         return berth.url_prefix, berth.pid
@@ -121,9 +121,9 @@ def _listens(address: str) -> bool:
 
 
 def _wait_for_nodes(url: str, case: Case, names: list[str], passed: set[str] | None) -> None:
-    """Wait until Berth has read the cluster; and a few calls more, as an extender that has run for long has had.
+    """Wait until the extender has read the cluster, and make a few more calls to warm it up.
 
-    passed: None for all.
+    passed: names of the nodes that pass filter; None for all.
     """
     endpoint, probe = Endpoint(url), {"metadata": {"name": "probe", "namespace": "default", "uid": "probe"}, "spec": {}}
     body = json.dumps({"Pod": probe, "Nodes": None, "NodeNames": names}).encode()

@@ -1,4 +1,4 @@
-"""One run of a case: pods that wait at the API server, and how fast a scheduler that then starts binds them."""
+"""A run of a case: pods wait at the API server, and a scheduler that starts then binds them as fast as it can."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from tests.e2e.kubernetes.kubernetes_api import ApiError, JsonObject, Kubernetes
 from tests.e2e.kubernetes.scheduler_configuration import scheduler_configuration
 
 FIRST_SECONDS, BIND_SECONDS = 120.0, 30.0
-"""How long the first pod may take, and how long is measured at most: a slow case binds fewer pods."""
+"""The longest wait for the first pod, and the longest measurement, in seconds: a slow case binds fewer pods."""
 
 WARM_UP = 0.1
-"""The first ones, as a share of all pods, warm everything up."""
+"""Share of the pods that are bound first and only serve as a warm-up."""
 
-# With the defaults the scheduler's own client would be what is measured.
+# With the defaults, the scheduler's own client would limit the rate.
 CLIENT = {"qps": 5000, "burst": 10000}
 WATCH_SECONDS = 3600
-# From what the API server has at hand: one that is busy refuses to begin at the newest state.
+# From the API server's cache: a busy API server refuses to begin at the newest state.
 WATCHED = {"labelSelector": "bench=measured", "resourceVersion": "0", "fieldSelector": "spec.nodeName!="}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement. `load`: the load average of a minute when it began. `milliseconds`, `switches`: the extender's
-    processor time and voluntary context switches for a pod. `is_stalled`: not all pods were bound in time.
-    `overcommitted`: nodes with more than they may have, of the counted resource or of the pods that exclude each
+    """A measurement. `load`: the load average of a minute when it began. `milliseconds`, `switches`: the extender's
+    processor time and voluntary context switches per pod. `is_stalled`: not all pods were bound in time.
+    `overcommitted`: number of nodes with too much of the counted resource, or with several pods that exclude each
     other."""
 
     case: str
@@ -65,7 +65,7 @@ class Run:
 
 
 class Cluster:
-    """A control plane of its own, with nodes and no pods, until the block ends."""
+    """Runs a separate control plane with nodes and without pods, until the block ends."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -86,7 +86,7 @@ class Cluster:
         self._running.close()
 
     def run(self, case: Case, nodes: int, pods: int, percentage: int) -> Run:
-        """Measure once. It leaves no pods behind. percentage: percentageOfNodesToScore; 0 for the default."""
+        """Measure once, and delete all pods. percentage: percentageOfNodesToScore; 0 for the default."""
         self._workload.set_nodes(nodes)
         load = round(os.getloadavg()[0], 2)
         with ExitStack() as running:
@@ -122,7 +122,7 @@ class Cluster:
 
 
 class BoundPods:
-    """When each pod came on its node, by this process's clock. It follows watch events in a thread of its own."""
+    """The time when each pod was bound, by this process's clock. A separate thread follows watch events."""
 
     def __init__(self, events: Iterable[JsonObject]) -> None:
         self.times: list[float] = []
@@ -139,8 +139,8 @@ class BoundPods:
         self._ended.set()
 
     def wait_for(self, count: int, first: float, all_of_them: float) -> float | None:
-        """Wait until so many are bound, or `all_of_them` seconds after the first one. Returns that end, None if all are
-        bound. Raises TimeoutError if none is bound within `first` seconds, and what ended the watch."""
+        """Wait until `count` pods are bound, or `all_of_them` seconds after the first pod. Returns None if all are
+        bound, otherwise the end. Raises TimeoutError if none is bound within `first` seconds, or the watch's error."""
         until = time.perf_counter() + first
         with self._changed:
             while len(self.times) < count and (left := until - time.perf_counter()) > 0:
@@ -174,9 +174,9 @@ class BoundPods:
 
 
 def rate_of(times: Sequence[float], end: float | None = None) -> float:
-    """Return pods a second, from when each pod was bound, without the first ones.
+    """Return the pods per second without the warm-up. times: when each pod was bound.
 
-    end: when the run ended before all pods were bound: a scheduler that stands still is as slow as one that is slow.
+    end: when the run ended if not all pods were bound: then the time in which a scheduler stalled counts, too.
     """
     measured = sorted(times)[int(len(times) * WARM_UP) :]
     if len(measured) < 2:
@@ -188,6 +188,6 @@ def _manifests(case: Case, names: list[str], pods: int, nodes: int) -> list[Mani
     if case.extender is Extender.BERTH_COUNTED:
         return [counted_pod_manifest(number, names[number % len(names)]) for number in range(min(pods, MAX_COUNTED))]
     if case.extender is Extender.BERTH_RULES:
-        # One on a node: if few nodes are left, the time is that of the back-off.
+        # One pod per node on half of the nodes: with fewer free nodes, the back-off would dominate.
         return [ruled_pod_manifest(number, names[number % len(names)]) for number in range(min(pods, nodes // 2))]
     return [pod_manifest(number) for number in range(pods)]

@@ -14,7 +14,7 @@ from tests.e2e.kubernetes.kubernetes_api import Credentials, JsonObject, Kuberne
 
 COUNTED = "example.com/slot"
 COUNTED_NODES, SLOTS = 100, 8
-"""So many nodes have so many units of the counted resource."""
+"""Number of nodes with the counted resource, and the units of each."""
 
 MAX_COUNTED = COUNTED_NODES * SLOTS * 3 // 4
 CLIENTS = 4
@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 
 def node_manifest(index: int) -> Manifest:
-    """Make a node that kube-scheduler itself never rejects: so an answer that is always the same is valid. Every fourth
-    has no priority label."""
+    """Make a node that kube-scheduler itself never rejects, so that a constant answer is valid. Every fourth node lacks
+    the priority label."""
     manifest = cluster.node_manifest(index)
     manifest["spec"] = {}
     counted = {COUNTED: str(SLOTS)} if index < COUNTED_NODES else {}
@@ -63,7 +63,7 @@ def ruled_pod_manifest(number: int, scheduler: str) -> Manifest:
 
 
 def overcommitted(units: Mapping[str, int]) -> int:
-    """Return how many nodes have more than they have slots. units: by node."""
+    """Return the number of nodes with more units in use than slots. units: by node."""
     slots = {cluster.node_name(index): SLOTS for index in range(COUNTED_NODES)}
     return sum(number > slots.get(node, 0) for node, number in units.items())
 
