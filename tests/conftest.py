@@ -25,16 +25,16 @@ CLUSTER = PROJECT / "events" / "cluster.yaml"
 
 CLOCKS = time.monotonic, time.time
 
-# What the session's stack has published counts for as long as the session lasts.
+# Data that the session's stack has published must not become stale during the session.
 LASTING = '{"nodeCache": {"maxStaleness": 86400}}'
 
-# Shared machines pause at any moment: time limits of single examples would only make for flaky tests.
+# Shared machines may pause at any moment: time limits for single examples would make tests flaky.
 settings.register_profile(
     "berth", deadline=None, max_examples=100, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("berth")
 
-# Where the make target that runs the tests with a marker looks for them.
+# By marker, the folders in which a make target runs the marked tests.
 FOLDERS = {
     "external": ("contract", "integration"),
     "long": ("integration", "property", "simulation", "unit"),
@@ -43,7 +43,7 @@ FOLDERS = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A marked test that no target runs is an error."""
+    """Raise an error for a marked test that no target runs."""
     for item in items:
         for mark in item.iter_markers():
             folders = [PROJECT / "tests" / folder for folder in FOLDERS.get(mark.name, ())]
@@ -55,21 +55,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None]:
-    """A clock is replaced where it is used and not for all threads: the session's server would end its connections by
-    it."""
+    """Require that tests replace clocks only where they are used: a clock replaced for all threads would make the
+    session's server end its connections."""
     yield
     assert (time.monotonic, time.time) == CLOCKS, "the test has replaced a clock of the module time"
 
 
 def pytest_collection() -> None:
-    """Collecting makes much and frees little: without garbage collections it takes a third less."""
+    """Disable garbage collection: collecting tests frees few objects, and takes a third less time without it."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """What tests have in common is read once: botocore's descriptions of services, megabytes of JSON for each session.
+    """Let all tests share botocore's descriptions of services: megabytes of JSON for each session.
 
-    What collecting has made lasts until the end, and no garbage collection looks at it again.
+    The objects created so far last until the end, so they are excluded from garbage collection.
     """
     sessions = sys.modules.get("botocore.session")
     if sessions is not None:
@@ -77,13 +77,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
-    # By default a collection follows every 700 objects: with this, tests need 7 % less of a processor.
+    # By default a collection follows every 700 objects: with this threshold, tests need 7 % less processor time.
     gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(scope="module")
 def cluster_dump(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A copy of events/cluster.yaml. Bindings are kept by path, so a module's pods are bound by that module only."""
+    """Copy events/cluster.yaml. Bindings are kept by path, so only the module itself binds its pods."""
     dump = tmp_path_factory.mktemp("cluster") / "cluster.yaml"
     dump.write_bytes(CLUSTER.read_bytes())
     return str(dump)
@@ -91,7 +91,7 @@ def cluster_dump(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
-    """The template's functions in this process: DynamoDB on moto, and the cluster of events/cluster.yaml published."""
+    """Run the template's functions in this process: DynamoDB on moto, with events/cluster.yaml published."""
     from berth.scheduling.configuration.document import BerthConfiguration
     from berth_cli.server import local_stack
     from tests.fakes.moto_dynamodb import MotoDynamoDB
@@ -196,7 +196,7 @@ def gateway_port(stack: LocalStack) -> Iterator[int]:
 
 @pytest.fixture(scope="session")
 def open_gateway_port(stack: LocalStack) -> Iterator[int]:
-    """The same, and every header is accepted, as by API Gateway."""
+    """Run a gateway that accepts every header, as API Gateway does."""
     from berth_cli.server.gateway import Gateway
     from berth_cli.server.http import server
     from tests.fakes.request_check import AnyRequest

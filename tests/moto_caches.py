@@ -1,6 +1,6 @@
-"""Keeps what moto computes again for each request to DynamoDB: most of the processor time of a test with moto.
+"""Caches values that moto computes again for each DynamoDB request: most of the processor time of a test with moto.
 
-moto's answers stay the same. Each replaced function is one that moto calls with few different arguments.
+moto's answers stay the same. moto calls each of the replaced functions with few different arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def install() -> None:
     """Replace the functions for the whole process."""
     responses: Any = import_module("moto.core.responses")
     responses.method_names_from_class = cache(responses.method_names_from_class)
-    # The parsed expression is read or copied, and never changed.
+    # The parsed expression is read or copied, but never changed.
     parser: Any = import_module("moto.dynamodb.parsing.expressions").UpdateExpressionParser
     parser.make = lru_cache(1000)(parser.make)
     _keep_possible_keys()
@@ -25,7 +25,7 @@ def install() -> None:
 
 
 def _keep_possible_keys() -> None:
-    """The names that a field of a response may have in a dict depend on the service's description only."""
+    """Cache the names that a response's field may have in a dict, which depend only on the service's description."""
     serialize: Any = import_module("moto.core.serialize")
     found: dict[tuple[object, ...], tuple[str, ...]] = {}
     general = serialize.ResponseSerializer.get_value
@@ -50,7 +50,7 @@ def _keep_possible_keys() -> None:
 
 
 def _copy_tables_once_for_a_transaction() -> None:
-    """moto copies the table for each item of a transaction, before it writes the first one."""
+    """Copy each table once: moto copies it for each item of a transaction, before it writes the first item."""
     models: Any = import_module("moto.dynamodb.models")
     general = models.DynamoDBBackend.transact_write_items
 

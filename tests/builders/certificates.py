@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 def self_signed(
     directory: Path, name: str, *, host: str = "127.0.0.1", ends: timedelta = timedelta(hours=1)
 ) -> tuple[Path, Path]:
-    """Write the files of a self-signed certificate and its key. `ends`: from now; may be negative."""
+    """Write the files of a self-signed certificate and its key. `ends`: time from now; may be negative."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)

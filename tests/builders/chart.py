@@ -16,13 +16,13 @@ CHART = PROJECT / "charts" / "berth"
 HELM = PROJECT / ".tools" / "helm" / "helm"
 RELEASE, NAMESPACE = "berth", "kube-system"
 KUBERNETES = "--kube-version=1.36.3"
-"""Without a cluster helm assumes a version of its own."""
+"""Option of helm, which assumes another version if there is no cluster."""
 
 Values = Mapping[str, object]
 
 
 class ChartRefused(Exception):
-    """helm rendered nothing; the message is its own."""
+    """helm did not render the chart; the message is helm's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def helm(*arguments: str | Path, values: Values | None = None) -> str:
 
 
 def rendered(values: Values, *arguments: str) -> list[dict[str, Any]]:
-    """The objects for these values. Raises ChartRefused."""
+    """Return the objects for these values. Raises ChartRefused."""
     text = helm("template", RELEASE, CHART, "--namespace", NAMESPACE, KUBERNETES, *arguments, values=values)
     return [document for document in yaml.safe_load_all(text) if document is not None]
 

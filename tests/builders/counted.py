@@ -1,4 +1,4 @@
-"""Configurations that count resources, and the nodes and pods that these are about."""
+"""Configurations that count resources, with matching nodes and pods."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ PERCENTAGE = "nvidia.com/gpumem-percentage"
 SIZES = "example.com/gpus"
 
 LICENCES: Mapping[str, object] = {"name": LICENCE, "capacity": {"nodeLabel": LICENCE}}
-"""Counted as a whole; the node's label of the same name says how many there are."""
+"""Licenses, counted as a whole; the node's label of the same name is their number."""
 
 SLICES: Mapping[str, object] = {
     "name": MEMORY,
     "devices": {"sizes": {"nodeAnnotation": SIZES}, "percentName": PERCENTAGE},
 }
-"""Parts of devices; an annotation of the node lists their sizes."""
+"""Parts of devices; an annotation of the node lists the sizes of the devices."""
 
 ANNOTATED: Mapping[str, object] = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
-"""Requested by an annotation of the pod."""
+"""Licenses that an annotation of the pod requests."""
 
 
 def counting(*resources: Mapping[str, object]) -> Counting:
@@ -69,7 +69,7 @@ def asking_object(
     namespace: str = "ml",
     **requests: str,
 ) -> dict[str, object]:
-    """A v1.Pod; `requests` by the last part of the resource's name: licence, gpumem, percentage."""
+    """Return a v1.Pod; `requests` by the last part of the resource's name: licence, gpumem, percentage."""
     names = {"licence": LICENCE, "gpumem": MEMORY, "percentage": PERCENTAGE}
     amounts = {names.get(key, key): amount for key, amount in requests.items()}
     spec: dict[str, object] = {
@@ -101,5 +101,5 @@ def asking(name: str = "p", node: str = "", annotations: Mapping[str, str] | Non
 
 
 def on_device(index: int) -> dict[str, str]:
-    """The annotation with which a pod has this device of MEMORY."""
+    """Return the annotation that gives a pod this device of MEMORY."""
     return {"berth.dev/nvidia.com.gpumem": str(index)}

@@ -63,12 +63,12 @@ class Passes(FilterPlugin):
     def filter(self, pod, node):
         return SUCCESS
 """
-"""A module in place of the one there: its plugin cannot be built."""
+"""A replacement for the plugin's module: its plugin cannot be built."""
 
 
 @contextmanager
 def installed_plugins(folder: Path) -> Iterator[str]:
-    """A package in this folder that the process finds until the block ends. Yields its version."""
+    """Write a package into this folder that the process finds until the block ends. Yields its version."""
     package = folder / "berth_plugins"
     package.mkdir(parents=True, exist_ok=True)
     (package / "__init__.py").write_text('__version__ = "1.0.0"\n')

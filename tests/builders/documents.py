@@ -20,7 +20,7 @@ def blocks(page: Path, *languages: str) -> Iterator[str]:
 
 
 def commands(page: Path) -> Iterator[str]:
-    """Yield the commands that a reader of the page can copy, in its order, each in one line."""
+    """Yield the commands that a reader of the page can copy, in the page's order, each in one line."""
     for block in blocks(page, "console"):
         for part in re.split(r"^\$ ", re.sub(r"\\\n *", "", block), flags=re.MULTILINE)[1:]:
             yield part.partition("\n")[0]

@@ -1,6 +1,6 @@
-"""The files of events/: what is sent to each function, and what must come back (events/README.md).
+"""The files of events/: the event for each function, and the expected response (events/README.md).
 
-`python -m tests.builders.event_fixtures` writes the files with the bodies alone.
+`python -m tests.builders.event_fixtures` writes the files that contain only bodies.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import orjson
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 EXPECTED = ".expected.json"
 BODY = ".body.json"
-# What the authorizer's fixtures assume.
+# The authorizer's fixtures assume this password.
 PASSWORD = {"username": "berth", "password": "example-password"}
-# What the fixtures of functions with a route assume.
+# The fixtures of functions with a route assume this allow-list.
 ALLOW_LIST = EVENTS / "allow-list"
 
 
 @dataclass(frozen=True, slots=True)
 class EventFixture:
-    """`name` is such as `filter/cache-mode`; `needs_password`: it is the authorizer, which is asked with Basic
-    credentials only."""
+    """An event with its expected answer. `name`: such as `filter/cache-mode`; `needs_password`: whether the authorizer
+    must check Basic credentials."""
 
     name: str
     function: str
@@ -34,7 +34,7 @@ class EventFixture:
 
 
 def read_fixtures() -> list[EventFixture]:
-    """All of them. Raises FileNotFoundError for an event without an expected answer: it would prove nothing."""
+    """Return all fixtures. Raises FileNotFoundError for an event without an expected answer: it would prove nothing."""
     fixtures = []
     for path in sorted(EVENTS.glob("*/*.json")):
         if not path.name.endswith((EXPECTED, BODY)):
@@ -69,14 +69,14 @@ def bodies(fixtures: Iterable[EventFixture]) -> dict[Path, Mapping[str, Any]]:
 
 
 def decoded(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """A function's answer as expected files write it: of an HTTP answer the status and the parsed body."""
+    """Return a function's answer in the format of expected files: of an HTTP answer, the status and the parsed body."""
     if "statusCode" in answer:
         return {"statusCode": answer["statusCode"], "body": orjson.loads(answer["body"])}
     return dict(answer)
 
 
 def matches(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-    """Whether a decoded answer is the expected one; its outermost object, or its body's, may have further keys."""
+    """Return whether a decoded answer is as expected; its outermost object, or its body's, may have further keys."""
     if "statusCode" in expected:
         return answer.get("statusCode") == expected["statusCode"] and _listed_is_equal(
             expected["body"], answer.get("body")
@@ -91,7 +91,7 @@ def _listed_is_equal(expected: Any, answer: Any) -> bool:
 
 
 def write_bodies() -> None:
-    """Write the bodies of all events, and delete the files of others."""
+    """Write the bodies of all events, and delete all other body files."""
     wanted = bodies(read_fixtures())
     for path in EVENTS.glob(f"*/*{BODY}"):
         path.unlink()

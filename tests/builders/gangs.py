@@ -28,7 +28,7 @@ def member_object(
     spec: Mapping[str, object] | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
-    """A v1.Pod that names a gang: by annotations unless `gang` is None, and in the other ways that are given."""
+    """Return a v1.Pod that names a gang: by annotations unless `gang` is None, and in the other given ways."""
     found: dict[str, Any] = pod_object(name, **fields)
     annotations: dict[str, object] = {} if gang is None else {"berth.dev/gang": gang}
     if gang is not None and size is not None:
@@ -56,12 +56,12 @@ def member(name: str = "train-0", gang: str | None = "train", size: object = 4, 
 
 
 def members(gang: str, size: int, count: int | None = None, **fields: Any) -> list[Pod]:
-    """So many members; as many as the gang needs where no count is given."""
+    """Return `count` members; by default as many as the gang needs."""
     return [member(f"{gang}-{index}", gang, size, **fields) for index in range(size if count is None else count)]
 
 
 def native_group_object(name: str = "train", minimum: object = 4, **spec: object) -> dict[str, Any]:
-    """A PodGroup of Kubernetes. A minimum of None: its policy is `basic`."""
+    """Return a PodGroup of Kubernetes. If the minimum is None, its policy is `basic`."""
     policy = {"basic": {}} if minimum is None else {"gang": {"minCount": minimum}}
     return {
         "apiVersion": "scheduling.k8s.io/v1beta1",

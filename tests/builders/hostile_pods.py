@@ -1,6 +1,6 @@
-"""Pods that the API server would take, each made to cost as much as possible: one field as long as a request allows.
+"""Pods that the API server would accept, each as costly as possible: one field is as long as a request allows.
 
-Sizes are for a pod of about 1.5 MB, the API server's limit. A table: name of the case to a function that makes the pod.
+Sizes are for a pod of about 1.5 MB, the API server's limit. A table maps each case to a function that makes the pod.
 """
 
 from __future__ import annotations
@@ -222,11 +222,11 @@ SPECS: dict[str, Callable[[int], Manifest]] = {
 }
 
 COUNT = 18_000
-"""What the numbers of a case derive from; with it, a pod has 0.7 to 1.5 MB."""
+"""Base of the numbers of a case; with it, a pod has 0.7 to 1.5 MB."""
 
 
 def hostile_pod(name: str, pod: Manifest, count: int = COUNT) -> Manifest:
-    """A pod like this one, with the field of that case at its limit."""
+    """Return a pod like the given pod, with the field of the case at its limit."""
     found = deepcopy(pod)
     found["spec"] |= SPECS[name](count)
     if name == "labels":

@@ -12,7 +12,7 @@ import orjson
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response as it came over the wire; header names in lower case."""
+    """A response as received; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -24,20 +24,20 @@ class Response:
 
 
 class Caller:
-    """One connection to 127.0.0.1, opened when it is needed and kept for as long as the server lets it."""
+    """A connection to 127.0.0.1, opened when it is needed and kept as long as the server allows."""
 
     def __init__(self, port: int) -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=10)
         self.local_ports: set[int] = set()
 
     def post(self, path: str, body: bytes | str | None, headers: Mapping[str, str] | None = None) -> Response:
-        """POST with the scheduler's headers, by default."""
+        """Send a POST, by default with the scheduler's headers."""
         return self.request("POST", path, body, {"Content-Type": "application/json"} if headers is None else headers)
 
     def request(
         self, method: str, path: str, body: bytes | str | None = None, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """Any request; http.client adds Host and Content-Length."""
+        """Send any request; http.client adds Host and Content-Length."""
         content = body.encode() if isinstance(body, str) else body
         self._connection.request(method, path, content, dict(headers or {}))
         if self._connection.sock is not None:

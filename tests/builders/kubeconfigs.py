@@ -14,7 +14,7 @@ CERTIFICATE = base64.b64encode(PEM.encode()).decode()
 
 
 def kubeconfig(server: str, user: Mapping[str, object] | None = None, **cluster: object) -> dict[str, object]:
-    """A kubeconfig of one cluster, one user and one context."""
+    """Return a kubeconfig of one cluster, one user and one context."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -26,7 +26,7 @@ def kubeconfig(server: str, user: Mapping[str, object] | None = None, **cluster:
 
 
 def kubeconfig_for(server: str, directory: Path, authority: str = "") -> Path:
-    """The same as a file. authority: the server's, as `certificate-authority-data` has it."""
+    """Write a kubeconfig file. authority: the server's, in the format of `certificate-authority-data`."""
     path = directory / "kubeconfig"
     cluster: dict[str, object] = {"certificate-authority-data": authority} if authority else {}
     path.write_text(yaml.safe_dump(kubeconfig(server, None, **cluster)))

@@ -19,7 +19,7 @@ def labelled(name: str, value: str) -> NodeInfo:
 
 
 def node_object(name: str, labels: Mapping[str, object] | None = None) -> dict[str, object]:
-    """A v1.Node as the scheduler sends it in full mode: without kind and apiVersion (fact 2)."""
+    """Return a v1.Node as the scheduler sends it in full mode: without kind and apiVersion (fact 2)."""
     return {
         "metadata": {"name": name, "uid": f"uid-{name}", "labels": dict(labels or {})},
         "spec": {"podCIDR": "10.0.0.0/24"},
@@ -28,7 +28,7 @@ def node_object(name: str, labels: Mapping[str, object] | None = None) -> dict[s
 
 
 def labelled_object(name: str, value: str) -> dict[str, object]:
-    """A v1.Node whose priority label has this value."""
+    """Return a v1.Node whose priority label has this value."""
     return node_object(name, {PRIORITY: value})
 
 
@@ -41,7 +41,7 @@ def node_with(
     allocatable: Mapping[str, str] | None = None,
     status: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
-    """A v1.Node of a dump, its name as host name. It has 4 cpus, 8Gi and room for ten pods by default."""
+    """Return a v1.Node of a dump with its name as host name; by default with 4 CPUs, 8Gi and room for ten pods."""
     return {
         "kind": "Node",
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},

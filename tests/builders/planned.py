@@ -1,4 +1,4 @@
-"""Clusters on which gangs are planned, and the answers of all members, as filter gives them."""
+"""Clusters on which gangs are planned, and filter's answers for all members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_ROOM = "gang does not fit"
 
 
 def gang_configuration(**document: Any) -> BerthConfiguration:
-    """Gangs, and a profile that every ready node passes, unless the document says otherwise."""
+    """Return a configuration with gangs and a profile that passes every ready node, unless the document differs."""
     definitions = {"all-nodes": {"plugins": {"enabled": [{"name": "NodeReady"}]}}}
     fields = {"definitions": definitions, "profile": "all-nodes", "gangs": {"enabled": True}, **document}
     return BerthConfiguration.model_validate(fields)
@@ -31,7 +31,7 @@ def gang_policy(**document: Any) -> Policy:
 
 
 def room_for(name: str, pods: int, labels: Mapping[str, str] | None = None, **fields: Any) -> NodeInfo:
-    """Return a node with room for this number of pods with one cpu each."""
+    """Return a node with room for this number of pods with one CPU each."""
     found = read_node(node_with(name, labels, allocatable={"cpu": str(pods), "pods": "100"}, **fields))
     assert isinstance(found, NodeInfo)
     return found
@@ -58,7 +58,7 @@ def places(found: Mapping[str, Feasibility]) -> dict[str, str]:
 
 
 def cluster(*rooms: int, pods: Iterable[Pod], **fields: Any) -> Snapshot:
-    """Nodes n0, n1, … with room for so many members each."""
+    """Return nodes n0, n1, … with room for these numbers of members."""
     return Snapshot.of([room_for(f"n{index}", room) for index, room in enumerate(rooms)], pods, **fields)
 
 
@@ -68,7 +68,7 @@ def counts(found: dict[str, str]) -> dict[str, int]:
 
 
 def apart(pod: Pod, key: str = "kubernetes.io/hostname") -> Pod:
-    """The pod with anti-affinity to pods of its app."""
+    """Return the pod with anti-affinity to pods of its app."""
     term = {"labelSelector": {"matchLabels": {"app": "train"}}, "topologyKey": key}
     spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     whole = pod_object(pod.name, requests=CPU)
@@ -80,7 +80,7 @@ def apart(pod: Pod, key: str = "kubernetes.io/hostname") -> Pod:
 
 
 def being_bound(*pods: Pod, node: str = "") -> list[AssumedPod]:
-    """Their reservations, on this node or on a node for each."""
+    """Return the pods as assumed pods, on this node or on a separate node each."""
     return [AssumedPod("ml", pod.name, pod.uid, node or f"n{index}", {}) for index, pod in enumerate(pods)]
 
 
@@ -92,4 +92,4 @@ ZONES = (
     room_for("c1", 4, {"zone": "c"}),
     room_for("none", 9),
 )
-"""Nodes of three zones, and one of none."""
+"""Nodes of three zones, and one without a zone."""

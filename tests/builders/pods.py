@@ -34,7 +34,7 @@ def pod_object(
     requests: Mapping[str, str] | None = None,
     init_requests: Mapping[str, str] | None = None,
 ) -> dict[str, object]:
-    """A v1.Pod as the scheduler sends it: without kind and apiVersion (fact 2)."""
+    """Return a v1.Pod as the scheduler sends it: without kind and apiVersion (fact 2)."""
     metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid or f"uid-{name}"}
     if controller_kind:
         metadata["ownerReferences"] = [
@@ -83,7 +83,7 @@ def pod_with(
     requests: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
-    """A v1.Pod of a dump, with these fields of its spec. One container with `requests` by default."""
+    """Return a v1.Pod of a dump, with these fields of its spec; by default it has a container with `requests`."""
     return {
         "kind": "Pod",
         "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}", "labels": labels, **(metadata or {})},
@@ -93,21 +93,21 @@ def pod_with(
 
 
 def tried(pod: Mapping[str, Any], version: str = "0", reason: str = "Unschedulable") -> dict[str, Any]:
-    """The pod of this resource version, after an attempt to schedule it failed."""
+    """Return the pod with this resource version, after an attempt to schedule it failed."""
     failed = {"type": "PodScheduled", "status": "False", "reason": reason}
     status = {**pod["status"], "conditions": [*pod["status"].get("conditions", ()), failed]}
     return {**pod, "metadata": {**pod["metadata"], "resourceVersion": version}, "status": status}
 
 
 def preempted(name: str, node: str, **requests: str) -> dict[str, Any]:
-    """A pod on this node that the scheduler has preempted and that is being deleted."""
+    """Return a pod on this node that the scheduler has preempted and that is being deleted."""
     condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     deleted, status = {"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"phase": "Running", "conditions": [condition]}
     return pod_with(name, status=status, metadata=deleted, requests=requests, nodeName=node)
 
 
 def container(name: str = "main", restart_policy: str | None = None, **requests: str) -> dict[str, Any]:
-    """A v1.Container that asks for these resources; `restart_policy="Always"` makes an init container a sidecar."""
+    """Return a v1.Container with these requests; `restart_policy="Always"` makes an init container a sidecar."""
     found: dict[str, Any] = {"name": name, "image": "nginx", "resources": {"requests": requests}}
     if restart_policy is not None:
         found["restartPolicy"] = restart_policy

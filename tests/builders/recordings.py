@@ -1,4 +1,4 @@
-"""Items of a table in a file, as a release has left them there: DynamoDB's JSON, bytes in base64."""
+"""Items of a table in a file, as a release wrote them to the table: DynamoDB's JSON, bytes in base64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RELEASES = sorted(
     (path.name for path in RECORDED.iterdir() if (path / "cache.json").exists()),
     key=lambda release: tuple(map(int, release.split("."))),
 )
-"""Those that are recorded, the latest one last."""
+"""The recorded releases, the latest release last."""
 
 _NUMBERS = count(1)
 
@@ -29,7 +29,7 @@ Item = dict[str, Any]
 
 @contextmanager
 def table_of(client: DynamoDBClient, items: Iterable[Item], sort_key: Literal["N", "S"]) -> Iterator[str]:
-    """A table with these items and no others; its name."""
+    """Create a table with exactly these items, and yield its name."""
     name = f"recorded-{next(_NUMBERS)}"
     create_table(client, name, sort_key)
     for item in items:
@@ -57,7 +57,7 @@ def record(release: str, table: str, items: list[Item]) -> None:
 
 
 def _stored(value: Any) -> Any:
-    """DynamoDB keeps numbers, not their notation: 1.500 is read as 1.5."""
+    """Normalize a value as DynamoDB does, which does not keep the notation of numbers: 1.500 is read as 1.5."""
     match value:
         case {"N": str(number)}:
             return {"N": f"{Decimal(number).normalize():f}"}

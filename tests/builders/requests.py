@@ -1,4 +1,4 @@
-"""Requests as kube-scheduler sends them, every field present, an unset one null (fact 2)."""
+"""Requests as kube-scheduler sends them: every field is present, and unset fields are null (fact 2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Request = dict[str, object]
 
 
 def cache_mode(names: Sequence[str] | None, pod: Request | None = None) -> Request:
-    """filter, filter_onlyone and prioritize with `nodeCacheCapable: true`."""
+    """Return a request of filter, filter_onlyone or prioritize with `nodeCacheCapable: true`."""
     return {
         "Pod": pod_object() if pod is None else pod,
         "Nodes": None,
@@ -21,7 +21,7 @@ def cache_mode(names: Sequence[str] | None, pod: Request | None = None) -> Reque
 
 
 def full_mode(nodes: Sequence[object] | None, pod: Request | None = None) -> Request:
-    """filter, filter_onlyone and prioritize with `nodeCacheCapable: false`."""
+    """Return a request of filter, filter_onlyone or prioritize with `nodeCacheCapable: false`."""
     return {
         "Pod": pod_object() if pod is None else pod,
         "Nodes": {"metadata": {}, "items": None if nodes is None else list(nodes)},
@@ -34,7 +34,7 @@ def binding(pod_name: str = "train-0", namespace: str = "ml", uid: str = "uid-tr
 
 
 def victims_by_uid(candidates: Mapping[str, Sequence[str]], violations: int = 0, pod: Request | None = None) -> Request:
-    """preempt in cache mode: node to UIDs."""
+    """Return a request of preempt in cache mode, with UIDs by node."""
     return {
         "Pod": pod_object("urgent", priority=1000) if pod is None else pod,
         "NodeNameToVictims": None,
@@ -48,7 +48,7 @@ def victims_by_uid(candidates: Mapping[str, Sequence[str]], violations: int = 0,
 def victims_in_full(
     candidates: Mapping[str, Sequence[object]], violations: int = 0, pod: Request | None = None
 ) -> Request:
-    """preempt in full mode: node to pod objects."""
+    """Return a request of preempt in full mode, with pod objects by node."""
     return {
         "Pod": pod_object("urgent", priority=1000) if pod is None else pod,
         "NodeNameToVictims": {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def mount(files: Mapping[str, str], folder: Path) -> None:
-    """Each file is a link to one in `..data`, which is a link to a hidden folder."""
+    """Write the files: each is a link to a file in `..data`, which is a link to a hidden folder."""
     versioned = folder / "..2026_01_01_00_00_00.1"
     versioned.mkdir(parents=True)
     (folder / "..data").symlink_to(versioned.name)

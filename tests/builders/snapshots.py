@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def content(snapshot: Snapshot) -> Mapping[str, object]:
-    """All of it; the order of pods and of objects means nothing."""
+    """Return the whole content, regardless of the order of pods and of objects."""
     return {
         "nodes": {name: _node(node) for name, node in snapshot.nodes.items()},
         "unbound": dict(snapshot.unbound),

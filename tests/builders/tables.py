@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def create_cache_table(client: DynamoDBClient, name: str) -> None:
-    """For the node cache and the lease: sk is a version."""
+    """Create a table for the node cache and the lease: sk is a version."""
     create_table(client, name, "N")
 
 
 def create_ledger_table(client: DynamoDBClient, name: str) -> None:
-    """For counted resources: sk is a text."""
+    """Create a table for counted resources: sk is a text."""
     create_table(client, name, "S")
 
 

@@ -1,4 +1,4 @@
-"""Pods with large fields that scheduling does not read. Those of one kind differ in nothing else."""
+"""Pods with large fields that scheduling does not read. Pods of one kind differ only in this field."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ UNREAD_FIELDS: dict[str, Callable[[int, int], Manifest]] = {
     "volume": _volume,
     "addresses": _addresses,
 }
-"""By kind: the pod with this number, with about so many bytes in the field."""
+"""By kind, a function that returns the pod with a number, with about so many bytes in the field."""

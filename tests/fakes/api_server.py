@@ -59,10 +59,10 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What the next request of this method gets instead of its answer.
+    """A fault that replaces the answer to the next request of this method.
 
-    `where`: only a request whose path and query contain this. `carried_out`: whether the server does what it was asked
-    for before. `status` 0 closes the connection without a word. `held`: the answer waits until this is set.
+    `where`: text that the request's path and query must contain. `carried_out`: whether the server carries out the
+    request first. `status` 0 closes the connection without a response. `held`: the answer waits until this is set.
     """
 
     method: str
@@ -75,9 +75,9 @@ class Fault:
 
 
 class History:
-    """What has become of a resource's objects: the events, of which the first has resourceVersion 1.
+    """The events of a resource's objects; the first event has resourceVersion 1.
 
-    A test changes the objects as it likes; here they are compared at each request.
+    Tests change the objects directly; they are compared with their last state at each request.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class History:
         self._events: list[dict[str, Any]] = []
 
     def brought_to(self, objects: list[object]) -> int:
-        """Note what has changed; the resourceVersion of these objects."""
+        """Record the changes, and return the resourceVersion of these objects."""
         with self._lock:
             now = _by_name(objects)
             for name in [*self._known, *(name for name in now if name not in self._known)]:
@@ -105,7 +105,7 @@ class History:
 
 @dataclass
 class KubernetesOnLoopback:
-    """Its state. Without faults it answers as an API server does."""
+    """The state of the fake. Without faults it answers as an API server does."""
 
     nodes: list[object] = field(default_factory=list)
     pods: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -117,15 +117,15 @@ class KubernetesOnLoopback:
     expired: str = ""
     """A token that is no longer accepted."""
     is_away: bool = False
-    """Whether connections break, also watches."""
+    """Whether connections break, including watches."""
     host: str = ""
     authority: str = ""
-    """Of a server with https: its authority as `certificate-authority-data` has it."""
+    """The authority of a server with HTTPS, in the format of `certificate-authority-data`."""
 
     def add_pod(
         self, name: str, uid: str, node: str = "", namespace: str = "ml", scheduler: str | None = "berth-scheduler"
     ) -> None:
-        """A pod of this name; one that had it before is replaced."""
+        """Add a pod; it replaces an earlier pod of this name."""
         self.pods[namespace, name] = {
             "metadata": {"name": name, "namespace": namespace, "uid": uid},
             "spec": {key: value for key, value in (("nodeName", node), ("schedulerName", scheduler)) if value},
@@ -137,7 +137,7 @@ class KubernetesOnLoopback:
         return ApiServer(configuration, clock)
 
     def add_rejected_pod(self, name: str, reason: str, namespace: str = "ml") -> None:
-        """A pending pod that the scheduler found no node for, for this reason."""
+        """Add a pending pod that did not fit on any node for this reason."""
         message = f"0/1 nodes are available: 1 {reason}. no new claims to deallocate."
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
         self.add_pod(name, f"uid-{name}", namespace=namespace)
@@ -149,7 +149,7 @@ class KubernetesOnLoopback:
         return node
 
     def fault_for(self, method: str, target: str) -> Fault | None:
-        """The next fault that is meant for such a request; it is thereby used up."""
+        """Return and remove the next fault for such a request."""
         for fault in self.faults:
             if fault.method == method and fault.where in target:
                 self.faults.remove(fault)
@@ -203,12 +203,12 @@ class KubernetesOnLoopback:
 
 
 def _by_name(objects: list[object]) -> dict[str, Any]:
-    """Copies, for a test changes what it has. What is no object with a name has no history."""
+    """Return copies, because tests change their objects. Values that are not objects are left out."""
     return {obj["metadata"].get("name", ""): deepcopy(obj) for obj in objects if isinstance(obj, dict)}
 
 
 def _has_left(connection: socket.socket) -> bool:
-    """Whether the client has closed its end; waits for that for a moment."""
+    """Return whether the client has closed its end; wait a moment for that."""
     readable, _, _ = select.select([connection], [], [], LOOK_SECONDS)
     return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
 
@@ -219,7 +219,7 @@ def status(code: int, message: str) -> tuple[int, object]:
 
 
 def answer_lease(leases: dict[str, dict[str, Any]], method: str, name: str, body: Any) -> tuple[int, object]:
-    """Answer GET, POST, and PATCH as a merge patch with its preconditions. leases: those of kube-system, by name."""
+    """Answer GET, POST, and PATCH (a merge patch with preconditions). leases: those of kube-system, by name."""
     if method == "POST":
         name = body["metadata"]["name"]
         if name in leases:
@@ -251,7 +251,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is what several tests are about."""
+        """Ignore clients that disconnect, as several tests do on purpose."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -291,7 +291,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PATCH = _serve  # noqa: N815  the names that http.server looks for
 
     def _watch(self, kubernetes: KubernetesOnLoopback, request: Received) -> None:
-        """What changes of the resource, as events, until the client leaves or the watch's time is over."""
+        """Send the resource's changes as events until the client leaves or the watch's time is over."""
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
@@ -333,12 +333,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class's name for it
-        """Silent."""
+        """Log nothing."""
 
 
 @contextmanager
 def verified_kubernetes() -> Iterator[KubernetesOnLoopback]:
-    """A server with https, as every kubeconfig demands it."""
+    """Run a server with HTTPS, which every kubeconfig requires."""
     with tempfile.TemporaryDirectory() as directory:
         tls, certificate = server_tls(Path(directory))
         authority = base64.b64encode(certificate.read_bytes()).decode()
@@ -349,7 +349,7 @@ def verified_kubernetes() -> Iterator[KubernetesOnLoopback]:
 
 @contextmanager
 def kubernetes_on_loopback(tls: ssl.SSLContext | None = None) -> Iterator[KubernetesOnLoopback]:
-    """A server that runs until the block ends."""
+    """Run a server until the block ends."""
     kubernetes = KubernetesOnLoopback()
     server = _Server(kubernetes)
     if tls is not None:

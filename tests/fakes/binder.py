@@ -11,7 +11,7 @@ Step = tuple[str, Created | FoundPod | Refused | Unanswered, float]
 
 
 def created(seconds: float = 0.0) -> Step:
-    """The Binding is taken, after so many seconds."""
+    """Accept the Binding after this time."""
     return ("create", Created(), seconds)
 
 
@@ -20,7 +20,7 @@ def refused(status: int, message: str) -> Step:
 
 
 def lost(cause: str = "the connection broke", seconds: float = 0.0) -> Step:
-    """No answer to the Binding, for so many seconds: it may have been taken."""
+    """Do not answer the Binding for this time: it may have been accepted."""
     return ("create", Unanswered(cause), seconds)
 
 
@@ -38,7 +38,7 @@ def pod_unread(cause: str = "the API server did not answer in time", seconds: fl
 
 
 class ScriptedBinder(PodBinder):
-    """Takes the steps in order and fails on any other call. A step lasts as long as it says, by the given clock."""
+    """Takes the steps in order and fails on any other call. A step takes its given time by the clock."""
 
     def __init__(self, *steps: Step, clock: HandDrivenClock | None = None, scheduler: str = "berth-scheduler") -> None:
         """scheduler: the pod's schedulerName."""

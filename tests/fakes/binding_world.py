@@ -1,4 +1,4 @@
-"""Concurrent binds under rules about other pods, without threads: a published cache, the log, and the API server."""
+"""Concurrent binds with rules about other pods, without threads: a published cache, the log, and the API server."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SCHEDULERS = frozenset({DEFAULT_SCHEDULER, "batch"})
 class World(PodBinder):
     """Pods that must not share a node, a published cache without them, and the API server.
 
-    Node a is in zone 1, node b in zone 2. Each pod may have a spec and labels of its own.
+    Node a is in zone 1, node b in zone 2. Each pod may have its own spec; all share the labels.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class World(PodBinder):
             return WarmNodeCache(table, reader, configurations, clock, pytest.fail, under_way, latest_only=latest_only)
 
         self.cache = cache(BindsUnderWay(None, AnnouncementReader(self.log)), latest_only=True)
-        """Bind's own."""
+        """The cache of bind."""
         under_way = BindsUnderWay(None, AnnouncementReader(self.log), begun=self.begun)
         self.verbs_cache = cache(under_way, latest_only=False)
         self.answer: Answer = lambda binding: Created()
         self.version = "7"
         self.labels: Mapping[str, str] = {}
         self.waits: list[float] = []
-        """Of binds that found their position taken, in seconds."""
+        """The waits of binds that found their position taken, in seconds."""
         self.specs: dict[str, Mapping[str, Any]] = {}
         self.now = 0.0
         """The time that has passed for binds, in seconds."""
@@ -104,7 +104,7 @@ class World(PodBinder):
         announces: bool = True,
         gangs: GangBarrier | None = None,
     ) -> BindResult:
-        """One call. announces: False for a configuration without rules about other pods."""
+        """Run one call of bind. announces: False for a configuration without rules about other pods."""
         deadline = Deadline(seconds, lambda: self.now)
         rules = BindRules(announcements=self._announcements if announces else None, gangs=gangs, schedulers=SCHEDULERS)
         return bind(Binding(namespace, name, f"uid-{name}", on), self, deadline, rules)
@@ -139,7 +139,7 @@ SCORES_ALONE = BerthConfiguration.model_validate(
 
 
 class TakenLog(InMemoryAnnouncementLog):
-    """Another bind takes each position first, of so many."""
+    """A log in which another bind takes the first `times` positions."""
 
     def __init__(self, times: int) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class CountingCacheTable(CacheTable):
-    """Passes everything on and keeps the names of the methods that were called: reads and writes cost money."""
+    """Passes everything on and records the names of the called methods, because reads and writes cost money."""
 
     def __init__(self, table: CacheTable) -> None:
         self._table = table
@@ -55,7 +55,7 @@ class CountingCacheTable(CacheTable):
 
 
 class InterruptedCacheTable(CountingCacheTable):
-    """Lets something happen just before a method runs: another watcher, another thread, an outage."""
+    """Runs an action just before a method runs: another watcher, another thread, an outage."""
 
     def __init__(self, table: CacheTable, before: Mapping[str, Callable[[], object]]) -> None:
         super().__init__(table)

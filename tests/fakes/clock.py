@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class HandDrivenClock:
-    """Stands for `time.time`, `time.monotonic` and, as `sleep`, for `time.sleep`."""
+    """Replaces `time.time`, `time.monotonic` and, with `sleep`, `time.sleep`."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.now = now

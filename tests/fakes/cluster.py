@@ -1,4 +1,4 @@
-"""A scheduling queue that remembers being woken."""
+"""A scheduling queue that records its wake-ups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from berth.upkeep.wake_up import SchedulingQueue
 
 
 class RecordingQueue(SchedulingQueue):
-    """Keeps whom each call was for; with an `outage` it cannot be woken."""
+    """Records the pods of each call; with an `outage` it cannot be woken."""
 
     def __init__(self) -> None:
         self.woken: list[tuple[str, ...]] = []

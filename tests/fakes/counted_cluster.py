@@ -1,4 +1,4 @@
-"""A cluster whose nodes have slots and whose pods ask for them: the API server, and what is published of it."""
+"""A cluster whose nodes have slots and whose pods request them: the API server, and its published state."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ DEVICES_BY_ANNOTATION = Counting(
         ),
     )
 )
-"""Slots of two devices, which pods request by an annotation. So a request can change between two attempts to bind."""
+"""Slots of two devices, which pods request by an annotation, so a request can change between two attempts to bind."""
 SEAT = "example.com/seat"
 _SEATS = {"name": SEAT, "capacity": {"allocatable": SLOT}, "requests": {"podAnnotation": REQUEST}}
 SLOTS_AND_SEATS = Counting((ManagedResource(name=SLOT), ManagedResource.model_validate(_SEATS)))
@@ -88,11 +88,11 @@ class _Pod:
     annotations: dict[str, str] = field(default_factory=dict)
     by_percent: bool = False
     got: dict[str, int] = field(default_factory=dict)
-    """What Berth's Binding gave it, by pool, whatever its annotations say later."""
+    """The amounts that Berth's Binding gave the pod, by pool, regardless of later annotations."""
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Return all that content reads and that changes."""
+        """Return the fields of `content` that can change."""
         return self.version, self.node, self.finished, self.deleting, tuple(self.annotations.items()), self.by_percent
 
     def content(self) -> dict[str, object]:
@@ -110,7 +110,7 @@ class _Pod:
 
 
 class CountedCluster(PodBinder, ReservedPods):
-    """Every method of the ports is one step. `publish` makes visible what has happened until then."""
+    """Every method of the ports is one step. `publish` makes the changes until then visible."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, int] = {}
@@ -119,7 +119,7 @@ class CountedCluster(PodBinder, ReservedPods):
         self.pods: dict[str, _Pod] = {}
         self.bindings = 0
         self.by_percent = False
-        """New pods ask for per cent of a device."""
+        """Whether new pods request a percentage of a device."""
         self._versions = count(1)
         self._uids = count(1)
         self._shown_nodes: dict[str, NodeInfo] = {}
@@ -150,27 +150,27 @@ class CountedCluster(PodBinder, ReservedPods):
         self._hidden.add(self.pods[name].key.uid)
 
     def reduce(self, name: str) -> None:
-        """It becomes too large for the cache, which has it without some of its fields from now on."""
+        """Make the pod too large for the cache, which then has it without some of its fields."""
         self._reduced.add(self.pods[name].key.uid)
 
     def request(self, name: str, units: int) -> None:
-        """Its owner changes its request, in an annotation, while it waits."""
+        """Change a waiting pod's request, in an annotation, as its owner may."""
         self._change(name).units = units
         self.annotate(name, REQUEST, str(units))
 
     def finish(self, name: str) -> None:
-        """It has ended; its object is still there."""
+        """End the pod; its object still exists."""
         self._change(name).finished = True
 
     def begin_deletion(self, name: str) -> None:
-        """Its containers are being stopped; its object is still there."""
+        """Begin to delete the pod: its containers are being stopped, and its object still exists."""
         self._change(name).deleting = True
 
     def delete(self, name: str) -> None:
         del self.pods[name]
 
     def used(self, node: str) -> int:
-        """Slots that the pods on the node hold."""
+        """Return the number of slots that the pods on the node hold."""
         return sum(pod.units for pod in self.pods.values() if pod.node == node and not pod.finished)
 
     def _change(self, name: str) -> _Pod:

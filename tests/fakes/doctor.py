@@ -26,7 +26,7 @@ HEALTHY: Mapping[str, object] = {
 
 
 def answered(content: object, status: int = 200, *, seconds: float = 0.01, ahead: float | None = 0.0) -> HttpResponse:
-    """A response. `ahead`: seconds by which the server's clock is ahead; None: no Date header."""
+    """Return a response. `ahead`: seconds by which the server's clock is ahead; None: no Date header."""
     body = content if isinstance(content, bytes) else orjson.dumps(content)
     return HttpResponse(status, body, seconds, None if ahead is None else NOW + ahead - 0.5, NOW)
 
@@ -69,7 +69,7 @@ class FakeEndpoint(Endpoint):
 
 @dataclass
 class FakeAccess(ClusterAccess):
-    """A user with all permissions except `forbidden`; `forbidden_to`: of other users, by
+    """A user with all permissions except `forbidden`; `forbidden_to`: missing permissions of other users, by
     name. `unreachable`: every call fails.
     """
 

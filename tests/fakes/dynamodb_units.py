@@ -13,12 +13,12 @@ READ_UNIT = 4 * KB
 
 
 def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
-    """Bytes: names and values of all attributes."""
+    """Return the size in bytes: names and values of all attributes."""
     return sum(len(name.encode()) + value_size(value) for name, value in item.items())
 
 
 def value_size(value: Mapping[str, Any]) -> int:
-    """Bytes of one attribute's value, as boto3 writes it."""
+    """Return the size in bytes of one attribute's value, as boto3 writes it."""
     [(kind, content)] = value.items()
     match kind:
         case "S":
@@ -43,5 +43,5 @@ def write_units(size: int) -> int:
 
 
 def read_units(size: int) -> int:
-    """Read units of a consistent read of this many bytes; an eventually consistent read costs half."""
+    """Return the units of a consistent read of this many bytes; an eventually consistent read costs half."""
     return max(1, -(-size // READ_UNIT))

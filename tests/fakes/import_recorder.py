@@ -1,7 +1,7 @@
-"""`python -m tests.fakes.import_recorder HANDLER...`: what is asked during an import, and answered anew each time.
+"""`python -m tests.fakes.import_recorder HANDLER...`: calls during an import whose results differ each time.
 
-Clocks, randomness, identities and the network, each with the package that asked. Whatever is called from Python is
-seen, under whatever name it was imported.
+Records calls of clocks, randomness, identities and the network, with the calling package. All calls from Python are
+seen, under whatever name the function was imported.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ METHODS = {
 
 
 def main(handlers: list[str]) -> None:
-    """One line for each: the handler, the package that asks and what it asks for. What two handlers import is the first
-    one's."""
+    """Print a line for each call: the handler, the calling package and the function. Modules that two handlers import
+    count for the first handler."""
     for handler in handlers:
         for asked in sorted(_asked_by(handler)):
             print(handler, asked)

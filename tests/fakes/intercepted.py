@@ -9,11 +9,11 @@ P = TypeVar("P")
 
 
 Around = Callable[[str, tuple[Any, ...], Callable[[], Any]], Any]
-"""Carries out one call: the method, its arguments, and what makes the call at the target."""
+"""Carries out a call. Its parameters: the method, the arguments, and a function that calls the target."""
 
 
 def intercepted(port: type[Any], target: Callable[[], P], around: Around) -> P:
-    """Make an object of the port. Its abstract methods go to the target through `around`; it inherits the others."""
+    """Make an object of the port. Its abstract methods call the target through `around`; it inherits the others."""
 
     def method(name: str) -> Callable[..., Any]:
         def call(_: object, *arguments: Any, **named: Any) -> Any:

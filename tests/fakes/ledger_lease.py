@@ -9,7 +9,7 @@ from berth.ledger.lease import Holding, LedgerLease, StoreIdentity
 
 
 class LeaseInMemory(LedgerLease):
-    """`stored`: None while there is no Lease. `unavailable`: what every call answers meanwhile."""
+    """A Lease in memory. `stored`: None while there is no Lease. `unavailable`: the answer of every call if set."""
 
     def __init__(self, *, exists: bool = True) -> None:
         self.stored: Lease | None = replace(NO_RECORD, resource_version=1, uid="lease-1") if exists else None

@@ -1,4 +1,4 @@
-"""Reads back the lines that functions log."""
+"""Reads the lines that functions log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of an AWS account inside this process: moto, as the embedded DynamoDB has it, for other services."""
+"""Clients of an AWS account inside this process: moto, used as by the embedded DynamoDB, for other services."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _DESCRIPTIONS = botocore.loaders.create_loader()
 
 
 def moto_session(*services: str) -> boto3.Session:
-    """A session whose clients of these services talk only to moto. Not `mock_aws`, which would empty the
-    store that other tests have."""
+    """Return a session whose clients of these services call only moto. It does not use `mock_aws`, which would
+    empty the store of other tests."""
     moto: Any = BotocoreStubber()
     moto.enabled = True
     session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})

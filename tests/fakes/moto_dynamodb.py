@@ -22,7 +22,7 @@ moto_caches.install()
 
 
 class MotoDynamoDB:
-    """Replaces the network of every DynamoDB client that the functions' session and boto3's create afterwards."""
+    """Replaces the network of every DynamoDB client that the functions' or boto3's session creates afterwards."""
 
     def __init__(self) -> None:
         self._moto = BotocoreStubber()
@@ -31,9 +31,9 @@ class MotoDynamoDB:
         self._lock = Lock()
 
     def install(self, store: DynamoDBStore = SESSIONS_STORE) -> DynamoDBStore:
-        """Point both sessions at it, with the tables of template.yaml; they as the store of a local stack.
+        """Point both sessions at moto, create the tables of template.yaml, and return them as a local stack's store.
 
-        moto has one store per process: what publishes a cluster of its own needs names of its own.
+        moto has one store per process: a test that publishes a separate cluster needs separate table names.
         """
         # Credentials are set on the session, not in the environment: a kubeconfig may call `aws eks get-token` with
         # the user's environment. AWS_PROFILE is ignored.

@@ -1,4 +1,4 @@
-"""A node cache that always says the same."""
+"""Node caches with fixed content."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from berth_cli.sources.dump.objects import read_objects
 
 
 class FixedNodeCache(NodeCache):
-    """A cluster of any objects, pods among them, or why there is none. `reads`: what the last call asked for.
+    """A cluster of any objects, or the reason why it is unavailable. `reads`: the parts that the last call needed.
 
-    pods_version: the resourceVersion up to which it follows the pods; by default it is unknown, as of a dump."""
+    pods_version: the resourceVersion of pods that the cache has reached; by default unknown, as for a dump."""
 
     def __init__(
         self, configuration: BerthConfiguration, cluster: Snapshot | CacheUnavailable, pods_version: str = ""
@@ -49,7 +49,7 @@ class FixedNodeCache(NodeCache):
 
 
 class LateNodeCache(NodeCache):
-    """A cluster that changes after some pauses. Its `sleep` is the pause."""
+    """A cluster that changes after some pauses, which are calls of `sleep`."""
 
     LATE = 3
     """The number of pauses until the change."""

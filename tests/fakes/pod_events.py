@@ -1,4 +1,4 @@
-"""A writer of events on pods that keeps what it is given."""
+"""A writer of events on pods that keeps the events."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class PodsInMemory(PodBinder, ReservedPods):
         self._pods: dict[tuple[str, str], StoredPod] = {}
         self._version = 0
         self.refuse_bindings = 0
-        """So many Bindings from now on are forbidden."""
+        """Number of the next Bindings that are forbidden."""
 
     def add(
         self,
@@ -78,7 +78,7 @@ class PodsInMemory(PodBinder, ReservedPods):
         node: str = "",
         priority: int | None = None,
     ) -> None:
-        """A pod; one that had the name before is replaced. node: the creator's `spec.nodeName`; empty: pending."""
+        """Add a pod, which replaces an earlier pod of its name. node: the creator's `spec.nodeName`; empty: pending."""
         with self._lock:
             self._pods[namespace, name] = StoredPod(
                 uid, requests, self._next(), node, dict(annotations), priority=priority, labels=dict(labels)
@@ -89,7 +89,7 @@ class PodsInMemory(PodBinder, ReservedPods):
             self._pods.pop((namespace, name), None)
 
     def change(self, name: str, namespace: str = "ml", **changes: object) -> None:
-        """Another version of the pod, if it is there."""
+        """Write a new version of the pod if it exists."""
         with self._lock:
             found = self._pods.get((namespace, name))
             if found is not None:

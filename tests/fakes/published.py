@@ -1,4 +1,4 @@
-"""A node cache in memory, with a leader that publishes what a test says there is."""
+"""A node cache in memory, with a leader that publishes a test's objects."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.unit.lease.clocks import EnvironmentClock
 
 
 class PublishedCluster:
-    """`table` is what readers read. Everything is observed at the moment when it is published, by `clock`."""
+    """A cluster that readers see in `table`. Objects count as observed when they are published, by `clock`."""
 
     def __init__(self, clock: EnvironmentClock | None = None) -> None:
         self.clock = clock or EnvironmentClock()
         self.item = InMemoryItem()
         self.table = self.new_table(self.item)
         self.pods_version = "1"
-        """How far the next publication follows the pods."""
+        """The resourceVersion of pods that the next publication has reached."""
         self._ids = count(1)
         self._state = ObservedState({})
         self._elector = LeaderElector(
@@ -48,7 +48,7 @@ class PublishedCluster:
         return InMemoryCacheTable(item)
 
     def publish(self, resource: str, objects: Iterable[Object]) -> list[Change]:
-        """These are all there are of the resource. Returns what has become visible."""
+        """Publish these as all objects of the resource. Returns the visible changes."""
         self._state.relist(resource, list(objects))
         changes = self._state.take_changes()
         self._elector.step()
@@ -56,11 +56,11 @@ class PublishedCluster:
         return changes
 
     def publish_nodes(self, nodes: Iterable[NodeInfo]) -> list[Change]:
-        """Nodes as decisions see them; of their fields name, labels and defect."""
+        """Publish nodes as decisions see them; only with their name, labels and defect."""
         return self.publish("nodes", map(node_object, nodes))
 
     def compact(self) -> None:
-        """Write a snapshot of all that is published."""
+        """Write a snapshot of all published objects."""
         self._elector.step()
         self._writer.replace((), self._state.objects, self._observation())
 
@@ -77,7 +77,7 @@ class PublishedCluster:
 
 
 def node_object(node: NodeInfo) -> dict[str, object]:
-    """The node as the watcher keeps it. A defect is one of its labels: the only one that a kept node can have."""
+    """Return the node as the watcher keeps it. A defect is in the labels, the only defect of a kept node."""
     labels: dict[str, object] = dict(node.labels)
     if node.defect is not None:
         labels["defective"] = 1

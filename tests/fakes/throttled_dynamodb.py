@@ -2,10 +2,10 @@
 
 A new table takes 4,000 write units and 12,000 read units a second, on four partitions of 1,000 and 3,000 each. A
 request is admitted while the table and its partition have any tokens left; its units may leave them below zero. There
-is no burst: a bucket holds what one second brings. Both are harder than DynamoDB is said to be.
+is no burst: a bucket holds the tokens of one second. Both rules are stricter than DynamoDB's documentation.
 
 A transaction takes double units, and is canceled as a whole with a reason for each action. A batch of reads is refused
-as a whole, also where DynamoDB would answer a part of it.
+as a whole, even if DynamoDB would answer a part of it.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
 """
 
@@ -29,11 +29,11 @@ from tests.unit.lease.dynamodb_stores import Send, error_response
 TRANSACTION, BATCH = "TransactWriteItems", "BatchGetItem"
 WRITES, READS = ("PutItem", "UpdateItem", "DeleteItem", TRANSACTION), ("GetItem", "Query", BATCH)
 UPDATED_BYTES = 2_000
-"""Of an item that is updated: the head and a node's ledger are smaller."""
+"""Assumed size of an updated item: the head and a node's ledger are smaller."""
 
 
 class TokenBucket:
-    """Units that come at this rate. Holds those of one second."""
+    """Tokens that arrive at this rate. Holds those of one second."""
 
     def __init__(self, rate: float, now: float) -> None:
         self._rate = rate
@@ -51,14 +51,14 @@ class TokenBucket:
 
 @dataclass
 class Tally:
-    """calls: that came. throttled: of them. written: how often each key was put, without those that were throttled."""
+    """calls: all calls. throttled: the throttled calls. written: how often each key was put by calls not throttled."""
 
     calls: Counter[str] = field(default_factory=Counter)
     throttled: Counter[str] = field(default_factory=Counter)
     written: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def calls_per_write(self, *operations: str) -> float:
-        """Calls of these operations for each that was admitted."""
+        """Return the number of calls of these operations per admitted call."""
         calls = sum(self.calls[each] for each in operations)
         return calls / (calls - sum(self.throttled[each] for each in operations))
 
@@ -75,7 +75,7 @@ class NewTable:
         partitions: int = 4,
         down: Callable[[], bool] = lambda: False,
     ) -> None:
-        """now: in seconds. down: while it is true, nothing is admitted."""
+        """now: in seconds. down: while it returns true, no request is admitted."""
         at = now()
         self.tally = Tally()
         self._now = now
@@ -88,7 +88,7 @@ class NewTable:
         ]
 
     def refusal(self, operation: str, body: bytes) -> bytes | None:
-        """The body of the error, None for a request that is admitted. operation: of X-Amz-Target."""
+        """Return the body of the error, or None if the request is admitted. operation: of X-Amz-Target."""
         kind = "Write" if operation in WRITES else "Read" if operation in READS else ""
         if not kind:
             return None
@@ -98,7 +98,7 @@ class NewTable:
         with self._lock:
             now = self._now()
             self.tally.calls[operation] += 1
-            # All are asked: each has to be brought up to this moment.
+            # Every bucket is checked, because the check adds the tokens until now.
             table_admits = self._table[kind].has_any(now) and not self._down()
             admits = [self._partition(key)[kind].has_any(now) for key in keys]
             if not table_admits or not all(admits):
@@ -115,7 +115,7 @@ class NewTable:
         return None
 
     def answered(self, operation: str, body: bytes, size: int) -> None:
-        """A read was answered with so many bytes. base64 makes four of three."""
+        """Take the units of a read that was answered with `size` bytes; base64 makes four bytes of three."""
         if operation in READS:
             keys = _keys(json.loads(body))
             with self._lock:
@@ -131,7 +131,7 @@ class NewTable:
 
 
 class ThrottledMoto:
-    """moto behind a guard; give `send` to a client. guard: None admits everything."""
+    """moto behind a guard; give `send` to a client. guard: if None, everything is admitted."""
 
     def __init__(self) -> None:
         self.guard: NewTable | None = None
@@ -148,7 +148,7 @@ class ThrottledMoto:
 
 
 def send_throttled(guard: NewTable, request: AWSPreparedRequest, send: Send) -> AWSResponse | None:
-    """Return a refusal for a request that botocore is about to send, or the response of `send`."""
+    """Return a refusal of a request that botocore is about to send, or the response of `send`."""
     target: Any = request.headers["X-Amz-Target"]
     body: Any = request.body
     operation = target.decode().rpartition(".")[2]
@@ -198,7 +198,7 @@ def _refused(kind: str, table: str, *, whole_table: bool) -> bytes:
 def _canceled(admits: Sequence[bool] | None, actions: int) -> bytes:
     """https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 
-    admits: whether the partition of each action does; None: the table does not.
+    admits: whether the partition of each action admits it; None: the table does not admit the transaction.
     """
     codes = ["ThrottlingError"] * actions
     if admits is not None:

@@ -1,4 +1,4 @@
-"""The verbs on an in-memory cache: real endpoints, answers as the scheduler would read them."""
+"""The verbs on an in-memory cache: real endpoints, with answers as the scheduler would read them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def call(handler: Callable[..., Mapping[str, Any]], body: str | bytes | None, ve
 
 
 class Verbs:
-    """One warm environment of each verb that decides, reading one cache that holds the given nodes."""
+    """A warm environment of each verb that decides; all read a cache with the given nodes."""
 
     def __init__(
         self,
@@ -73,8 +73,8 @@ class Verbs:
         time_limit: TimeLimit = NO_TIME_LIMIT,
         pause: Callable[[float], None] | None = None,
     ) -> None:
-        """`interrupted`: what happens just before a method of the table runs. `recorder`: of decisions. `open_gangs`:
-        what filter reads. `time_limit`: of each decision. `pause`: waits for a publication."""
+        """`interrupted`: actions just before a method of the table runs. `recorder`: of decisions. `open_gangs`: those
+        that filter reads. `time_limit`: of each decision. `pause`: waits for a publication."""
         self.clock = EnvironmentClock()
         self.cluster = PublishedCluster(self.clock)
         self.table = InterruptedCacheTable(self.cluster.table, interrupted or {})
