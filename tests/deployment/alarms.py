@@ -1,7 +1,7 @@
-"""The template's alarms, evaluated as CloudWatch documents it, over the metrics in log lines and counted metrics.
+"""The template's alarms, evaluated as CloudWatch documents, over the metrics in log lines and counted metrics.
 
-Statistics are of whole minutes of the clock. At the end of each minute an alarm looks at its last periods, and at two
-more if some of these have no value: the values that exist count before missing ones are treated as the alarm says.
+Statistics are of whole minutes of the clock. At the end of each minute an alarm evaluates its last periods, and two
+more if some of them have no value: existing values count before missing values are treated as the alarm specifies.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html has a range of five for
 three periods; its size is not documented otherwise. CloudWatch's own delay is not part of it.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 MINUTE = 60.0
 MORE_PERIODS = 2
-"""How many more periods than EvaluationPeriods CloudWatch looks at."""
+"""Number of periods that CloudWatch evaluates in addition to EvaluationPeriods."""
 
 Metric = tuple[str, str, frozenset[tuple[str, str]]]
 """Namespace, name and dimensions."""
@@ -64,17 +64,17 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Alarm:
-    """An alarm of the template. `names`: physical names by what its dimensions refer to."""
+    """An alarm of the template. `names`: physical names by the logical ids to which its dimensions refer."""
 
     properties: Mapping[str, Any]
     names: Mapping[str, str]
 
     def is_on(self, metrics: Metrics, end: int, begin: int = 0) -> bool:
-        """Whether it is in ALARM at the end of this minute. begin: the minutes before count as if all had been well."""
+        """Return whether it is in ALARM at the end of this minute. begin: earlier minutes count as not breaching."""
         return is_alarm(self.points(metrics, end, begin), self.properties)
 
     def points(self, metrics: Metrics, end: int, begin: int = 0) -> list[bool | None]:
-        """Whether each period of the range breaches, the latest last; None without a value."""
+        """Return whether each period of the range breaches, the latest last; None for a period without a value."""
         stat = metric_of(self.properties)
         length, periods = stat["Period"] // 60, int(self.properties["EvaluationPeriods"])
         found: list[bool | None] = []
@@ -109,7 +109,7 @@ class Alarm:
 
 
 def metric_of(alarm: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Namespace, MetricName, Dimensions, Period and Stat of an alarm on one metric, which may be filled."""
+    """Return Namespace, MetricName, Dimensions, Period and Stat of an alarm on one metric, which may be filled."""
     if "Metrics" not in alarm:
         return {**alarm, "Stat": alarm["Statistic"]}
     found: Mapping[str, Any] = alarm["Metrics"][0]["MetricStat"]
@@ -117,7 +117,7 @@ def metric_of(alarm: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_alarm(points: Sequence[bool | None], properties: Mapping[str, Any]) -> bool:
-    """Whether these periods put an alarm into ALARM. None: a period without a value."""
+    """Return whether these periods put an alarm into ALARM. None: a period without a value."""
     periods, missing = int(properties["EvaluationPeriods"]), properties["TreatMissingData"]
     assert missing in ("breaching", "notBreaching")
     found = [each for each in points if each is not None][-periods:]
@@ -126,11 +126,11 @@ def is_alarm(points: Sequence[bool | None], properties: Mapping[str, Any]) -> bo
 
 
 def alarms(resources: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> Mapping[str, Alarm]:
-    """The alarms by the name of their section in docs/how-to/on-call.md. resources: by logical id."""
+    """Return the alarms by the name of their section in docs/how-to/on-call.md. resources: by logical id."""
     return {name.removesuffix("Alarm"): Alarm(each, names) for name, each in resources.items()}
 
 
 def states(alarm: Alarm, metrics: Metrics, minutes: range) -> Iterator[bool]:
-    """Whether the alarm is on at the end of each minute."""
+    """Yield whether the alarm is on at the end of each minute."""
     for end in minutes:
         yield alarm.is_on(metrics, end, minutes.start)

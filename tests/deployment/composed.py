@@ -1,4 +1,4 @@
-"""The processed template with everything composed, as CloudFormation sends it: names, ARNs and texts at full length."""
+"""The processed template with composed values, as CloudFormation sends them: names, ARNs and texts at full length."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME_LIMITS = {
     "AWS::Lambda::Function": 64,
     "AWS::Scheduler::Schedule": 64,
 }
-"""CloudFormation cuts the names that it generates to what the service takes."""
+"""CloudFormation cuts the names that it generates to the service's limit."""
 NAME_PROPERTIES = {
     "AWS::ApiGatewayV2::DomainName": "DomainName",
     "AWS::ApiGatewayV2::Stage": "StageName",
@@ -25,14 +25,14 @@ NAME_PROPERTIES = {
     "AWS::Lambda::LayerVersion": "LayerName",
     "AWS::Logs::LogGroup": "LogGroupName",
 }
-"""Where the template gives a name."""
+"""Properties in which the template gives a name."""
 RANDOM = 13
-"""Characters that CloudFormation adds to a generated name; 12 for a secret."""
+"""Number of characters that CloudFormation adds to a generated name; 12 for a secret."""
 API_ID = "a1b2c3d4e5"
 
 
 class ComposedDeployment(Deployment):
-    """Also evaluates substitutions, lists and references to resources; these get physical ids at their longest."""
+    """Also evaluates substitutions, lists and references to resources, whose physical ids have the greatest length."""
 
     def __init__(
         self, template: dict[str, Any], *, stack: str, partition: str, region: str, domain: str, **parameters: str

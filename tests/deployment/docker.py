@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class DockerUnavailable(Exception):
-    """The command, the daemon or what it was asked for is missing. The message is one line."""
+    """The command, the daemon or the requested object is missing. The message is one line."""
 
 
 def docker(*arguments: str | Path, stdin: str = "") -> str:

@@ -1,7 +1,7 @@
 """The part of the Kubernetes API that Berth calls, for the cluster of a dump file.
 
-Pods are bound in memory. After a change of the file, watches end and clients list again. There is one token, and no
-check of rights.
+Pods are bound in memory. After a change of the file, watches end and clients list again. There is one token, and
+rights are not checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.fakes.api_server import KUBE_SYSTEM, LEASES, POD, answer_lease, statu
 
 KINDS = {resource.path: kind for resource, kind in resources.KINDS.items()}
 WATCH_SECONDS = 5.0
-"""A watch ends after this time: the end shows the client that its data is current."""
+"""A watch ends after this time in seconds: the end shows the client that its data is current."""
 POLL_SECONDS = 0.5
 VALID = timedelta(days=30)
 ANSWERS: Mapping[tuple[str, str], object] = {
@@ -36,7 +36,7 @@ ANSWERS: Mapping[tuple[str, str], object] = {
     ("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews"): {"status": {"userInfo": {"username": "dump"}}},
     ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"): {"status": {"allowed": True}},
 }
-"""For berth doctor."""
+"""Answers for berth doctor."""
 
 _EVENTS = re.compile(r"/apis/events\.k8s\.io/v1/namespaces/[^/]+/events")
 
@@ -49,7 +49,7 @@ class DumpApiServer:
         with tempfile.TemporaryDirectory() as directory:
             tls, certificate = server_tls(Path(directory), host=host, ends=VALID)
             self._authority = base64.b64encode(certificate.read_bytes()).decode()
-        # The thread of the connection does the handshake, so a client without one blocks no other.
+        # The thread of the connection does the handshake, so a client that never finishes it does not block others.
         self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
 
@@ -64,7 +64,7 @@ class DumpApiServer:
         self._thread.join()
 
     def kubeconfig(self) -> dict[str, object]:
-        """A kubeconfig with this server's address, authority and token."""
+        """Return a kubeconfig with this server's address, authority and token."""
         host, port = self._server.server_address[:2]
         return {
             "apiVersion": "v1",
@@ -94,7 +94,7 @@ class _Server(ThreadingHTTPServer):
         self._version = 0
 
     def version(self) -> str:
-        """The resourceVersion of all objects: it grows with each change of the file and each binding."""
+        """Return the resourceVersion of all objects: it grows with each change of the file and each binding."""
         contents, bound = self.cluster.read()
         with self._lock:
             if self._state != (contents.modified, len(bound)):
@@ -103,7 +103,7 @@ class _Server(ThreadingHTTPServer):
             return str(self._version)
 
     def objects(self, kind: str) -> list[KubernetesObject]:
-        """The objects of this kind; bound pods are on their nodes."""
+        """Return the objects of this kind; bound pods have their nodes."""
         contents, bound = self.cluster.read()
         found = [item for item in contents.objects if item.get("kind") == kind]
         return [on_its_node(item, bound) for item in found] if kind == "Pod" else found
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def _answer(self) -> None:
-        # Also where nobody looks at it: the connection serves the next request.
+        # Read it even if it is not used, because the connection serves the next request.
         self._content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         url = urlsplit(self.path)
         if url.path in KINDS and "watch=" in url.query:
@@ -159,10 +159,10 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, {"metadata": {"resourceVersion": self.server.version()}, "items": self.server.objects(kind)}
 
     def _watch(self, query: Mapping[str, list[str]]) -> None:
-        """Has no events: it ends after its time, or with an error as soon as something has changed."""
+        """Send no events: end after the time of a watch, or with an error as soon as something has changed."""
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
-        # In chunks, as the API server: without them a client cannot tell this end from a broken connection.
+        # In chunks, like the API server: otherwise a client cannot tell this end from a broken connection.
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         if (error := self._end_of_watch(query.get("resourceVersion", [""])[0])) is not None:
@@ -171,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def _end_of_watch(self, known: str) -> object | None:
-        """Wait for it: None after the time of a watch, or the error that ends it."""
+        """Wait for the end: return None after the time of a watch, or the error that ends the watch."""
         deadline = time.monotonic() + WATCH_SECONDS
         try:
             while self.server.version() == known:

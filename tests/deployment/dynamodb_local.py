@@ -1,4 +1,4 @@
-"""DynamoDB Local: AWS' own emulator of DynamoDB. For tests only, by its licence (`tools/dynamodb_local`).
+"""DynamoDB Local: AWS' own emulator of DynamoDB. Its license allows only tests (`tools/dynamodb_local`).
 
 It enforces what moto and ministack do not, such as unused placeholders, and reports the consumed capacity.
 """
@@ -22,14 +22,14 @@ START_SECONDS = 120
 
 
 def missing() -> str:
-    """Why it cannot be started; empty if it can."""
+    """Return why the emulator cannot be started; empty if it can."""
     if shutil.which("javac") is None:
         return "DynamoDB Local needs a Java development kit, 17 or later"
     return "" if READY.exists() else "DynamoDB Local is not installed: make tools, with Maven"
 
 
 class DynamoDBLocal:
-    """Starts it with empty tables in memory, on the loopback address, and stops it; its log is in `directory`."""
+    """Starts the emulator in memory, on the loopback address, and stops it; its log is in `directory`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -39,7 +39,7 @@ class DynamoDBLocal:
 
     def __enter__(self) -> Self:
         options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self._port)]
-        # It lives for seconds: what the optimizing compiler spends, it never gets back.
+        # It runs for seconds, too short for the optimizing compiler to pay off.
         compiler = "-XX:TieredStopAtLevel=1"
         jvm = [f"-Djava.library.path={JARS}", "-Djava.net.preferIPv4Stack=true", "-XX:+UseSerialGC", compiler]
         self._process = ChildProcess(

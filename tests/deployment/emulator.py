@@ -1,4 +1,4 @@
-"""An AWS account on this machine: ministack, run as a command of an environment of its own (`.tools/ministack`)."""
+"""An AWS account on this machine: ministack, run as a command of a separate environment (`.tools/ministack`)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ START_SECONDS = 60
 NO_OTHER_LISTENERS = {"IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0"}
 
 # The account's concurrency. For each concurrent call the emulator unpacks the function's layers and starts a process on
-# this machine. With 160 concurrent calls none would answer before the caller's timeout, and retries add to them.
+# this machine. With 160 concurrent calls none would answer before the caller's timeout, and retries would add calls.
 CONCURRENT_EXECUTIONS = 16
 
 
 class Emulator:
     """Starts ministack on one address and stops it; it writes under `directory` only.
 
-    It enforces IAM: a function may do what its role's policies allow, and nothing else.
+    It enforces IAM: a function may do only what its role's policies allow.
     """
 
     def __init__(self, directory: Path, *, host: str = HOST, port: int | None = None) -> None:
@@ -71,7 +71,7 @@ class Emulator:
             self._process.send(what)
 
     def environment(self) -> dict[str, str]:
-        """Environment variables of a command that uses this account and cannot reach another one."""
+        """Return environment variables for a command that uses this account and cannot reach another account."""
         return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_REGION": REGION,
@@ -83,14 +83,14 @@ class Emulator:
         }
 
     def client(self, service: str) -> Any:
-        """A boto3 client of one of the account's services, as its root."""
+        """Return a boto3 client of a service, as the account's root."""
         session = boto3.Session("test", "test", region_name=REGION)
         client: Any = session.client(service, endpoint_url=self.endpoint_url)
         return client
 
     @property
     def account(self) -> str:
-        """The account's number, for policies that trust its root."""
+        """Return the account's number, for policies that trust its root."""
         number: str = self.client("sts").get_caller_identity()["Account"]
         return number
 
@@ -101,7 +101,7 @@ class Emulator:
         return arn
 
     def create_kubeconfigs(self, watcher: Mapping[str, object], binder: Mapping[str, object]) -> dict[str, str]:
-        """Store them and return the stack's parameters that name them."""
+        """Store the kubeconfigs and return the stack's parameters that name them."""
         return {
             "WatcherKubeconfigSecretArn": self.create_secret("watcher-kubeconfig", watcher),
             "BinderKubeconfigSecretArn": self.create_secret("binder-kubeconfig", binder),

@@ -12,7 +12,7 @@ TABLES = {"tcp": socket.AF_INET, "tcp6": socket.AF_INET6}
 
 
 class UnexpectedListener(Exception):
-    """A process listens on an address other than the one it was given."""
+    """A process listens on another address than the given one."""
 
 
 def require_only_listener(name: str, pid: int, host: str) -> None:
@@ -23,7 +23,7 @@ def require_only_listener(name: str, pid: int, host: str) -> None:
 
 
 def listening_addresses(pid: int) -> set[str]:
-    """The addresses on which process `pid` accepts TCP connections; empty without /proc."""
+    """Return the addresses on which process `pid` accepts TCP connections; empty without /proc."""
     process = Path("/proc") / str(pid)
     if not process.exists():
         return set()
@@ -51,7 +51,7 @@ def _rows(table: Path) -> list[list[str]]:
 
 
 def _address(field: str, family: socket.AddressFamily) -> str:
-    """`0100007F:1F90` is 127.0.0.1: words of four bytes, each in the machine's order."""
+    """Parse an address: `0100007F:1F90` is 127.0.0.1, as words of four bytes, each in the machine's order."""
     packed = bytes.fromhex(field.partition(":")[0])
     words = [packed[start : start + 4][::-1] for start in range(0, len(packed), 4)]
     return socket.inet_ntop(family, b"".join(words))

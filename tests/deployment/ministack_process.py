@@ -1,13 +1,13 @@
-"""Run ministack with what template.yaml and the tests need and it lacks, by its own interpreter.
+"""Run ministack by its own interpreter, with additional features that template.yaml and the tests need:
 
-- The condition key `dynamodb:LeadingKeys`: the partition keys of a request, also of all items of a batch and of a
-  transaction (how AWS fills it in for a transaction is not documented). Other requests have no key and are denied, such
-  as Scan.
-- The stack's parameters for the SAM transform: no hash of a logical id would depend on them.
+- The condition key `dynamodb:LeadingKeys`: the partition keys of a request, including all items of a batch or of a
+  transaction (AWS does not document its value for a transaction). Other requests, such as Scan, have no key and are
+  denied.
+- The stack's parameters for the SAM transform: otherwise the hashes of logical ids would not depend on them.
 - Alarms of metric math, which are created by their metric alone.
 - For a game day (tests/gameday), below TMPDIR: a function's lines are in `functions.log` at once, not only when its run
-  ends; its wall clock is ahead by the seconds in `clock-NAME`; calls of DynamoDB that contain a word of `throttled` are
-  throttled.
+  ends; its wall clock is ahead by the seconds in `clock-NAME`; calls of DynamoDB that contain a word of the file
+  `throttled` are throttled.
 - A call that a gateway with mutual TLS passed on has the client's certificate in its event.
 """
 
@@ -39,7 +39,7 @@ _simulated_keys: ContextVar[list[str] | None] = ContextVar("told_to_the_simulato
 
 
 def parts_of(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a batch or a transaction does, one request for each item; another request is its own only part."""
+    """Return a request for each item of a batch or a transaction; any other request is its own only part."""
     if "TransactItems" in request:
         return [part for item in request["TransactItems"] for part in item.values()]
     if "RequestItems" in request:
@@ -56,7 +56,7 @@ def _keys_of(batch: Any) -> list[dict[str, Any]]:
 
 
 def leading_keys(request: dict[str, Any], partition_key: str) -> list[str] | None:
-    """The partition keys of a DynamoDB request for one item or one partition, None if it has none."""
+    """Return the partition keys of a DynamoDB request for an item or a partition; None for other requests."""
     for part in ("Key", "Item"):
         if partition_key in request.get(part, {}):
             return [str(value) for value in request[part][partition_key].values()]
@@ -84,7 +84,7 @@ def _context_with_leading_keys(body: bytes) -> dict[str, Any]:
 
 
 def _simulate_with_leading_keys(request: Any) -> Any:
-    """SimulatePrincipalPolicy with the key from the request's `ContextEntries`."""
+    """Answer SimulatePrincipalPolicy with the key from the request's `ContextEntries`."""
 
     def value(path: str) -> str:
         return str(iam._p(request, path) or "")
@@ -124,7 +124,7 @@ def _transform_with_parameters(template: Any, parameters: dict[str, str], polici
 
 
 def _alarm_of_the_first_metric(name: str, properties: dict[str, Any]) -> Any:
-    """Create the alarm of metric math by its metric alone: nothing here evaluates it."""
+    """Create an alarm of metric math with only its metric: the emulator does not evaluate it."""
     for each in properties.get("Metrics") or ():
         if stat := each.get("MetricStat"):
             rest = {key: value for key, value in properties.items() if key != "Metrics"}

@@ -1,7 +1,7 @@
-"""The gateway's part of mutual TLS, which the emulator lacks: a domain name that asks for a client's certificate.
+"""The gateway's part of mutual TLS, which the emulator lacks: a domain name that requests a client's certificate.
 
-It ends TLS on loopback, verifies the chain against the trust store, and passes the call with the certificate to the
-emulator's API. It counts answers by status, as API Gateway does; a handshake that fails is not a call.
+It terminates TLS on loopback, verifies the chain against the trust store, and passes the call with the certificate to
+the emulator's API. It counts answers by status, as API Gateway does; a handshake that fails is not a call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .emulator import Emulator
 
 DAY = timedelta(days=1)
 CERTIFICATE_HEADER = "x-emulator-client-certificate"
-"""As in ministack_process, which another interpreter runs."""
+"""The same name as in ministack_process, which another interpreter runs."""
 
 
 class MutualTLSGateway(FaultyProxy):
@@ -33,7 +33,7 @@ class MutualTLSGateway(FaultyProxy):
     def __init__(self, emulator: Emulator, home: Path) -> None:
         self._emulator = emulator
         self.answers: list[tuple[float, int]] = []
-        """Of each call the time and the status."""
+        """Time and status of each call."""
         self.certificate, key = self_signed(home, "gateway", ends=90 * DAY)
         self.directory = CertificateDirectory(home / "certificates")
         self.directory.create("emulator", datetime.now(UTC) - 10 * DAY, 3650 * DAY)
@@ -45,7 +45,7 @@ class MutualTLSGateway(FaultyProxy):
         return f"{self.url}/scheduler"
 
     def parameters(self) -> dict[str, str]:
-        """The stack's parameters: this address as its domain name. The emulator reads no trust store."""
+        """Return the stack's parameters: this address as its domain name. The emulator ignores the trust store."""
         return {
             "Authentication": "mtls",
             "DomainName": self.url.removeprefix("https://"),

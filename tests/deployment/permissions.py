@@ -32,7 +32,7 @@ LOG, SNAPSHOT, NODE, DECISION = "log#*", "snapshot#*", f"{NODE_PREFIX}*", f"{DEC
 
 @dataclass(frozen=True)
 class Grant:
-    """Actions on one resource, as the template names it; `keys` limits a table's items to these partitions."""
+    """Actions on a resource, as the template names it; `keys` limits a table's items to these partitions."""
 
     actions: frozenset[str]
     resource: str
@@ -40,7 +40,7 @@ class Grant:
 
 
 def on_table(table: Mapping[str, str], actions: str, *keys: str) -> Grant:
-    """Actions of DynamoDB on items with these partition keys."""
+    """Return a grant of DynamoDB actions on items with these partition keys."""
     return Grant(frozenset(f"dynamodb:{action}" for action in actions.split()), str(table), frozenset(keys))
 
 
@@ -96,4 +96,4 @@ GRANTS: Mapping[str, list[Grant]] = {
     "HealthzFunction": [on_table(CACHE, "GetItem", HEAD, CONFIGURATION, ALLOW_LIST), READ_WHETHER_LEDGER_COUNTS],
     "AuthorizerFunction": [on_resources("secretsmanager:GetSecretValue", {"Fn::GetAtt": "PasswordSecret.Id"})],
 }
-"""For a stack with kubeconfig secrets, basic authentication, and DynamoDB's own encryption key."""
+"""The grants of a stack with kubeconfig secrets, basic authentication, and DynamoDB's own encryption key."""

@@ -19,16 +19,16 @@ INSTALLED = PROJECT / ".tools" / "iam_simulate"
 SCRIPT = PROJECT / "tools" / "iam_simulate" / "simulate.mjs"
 ACCOUNT, REGION, STACK = "123456789012", "eu-central-1", "one"
 APPLICATION = f"{STACK}-ServerlessDeploymentApplication-0A1B2C3D4E5F"
-"""CodeDeploy's, as CloudFormation names it."""
+"""The name of CodeDeploy's application, as CloudFormation generates it."""
 ALLOWED = "Allowed"
 NOT_JUDGED = frozenset({"codedeploy:PutLifecycleEventHookExecutionStatus", "lambda:GetProvisionedConcurrencyConfig"})
-"""The simulator refuses to judge these. It knows no resource of the first, which IAM checks: CodeDeploy's error names a
-deployment group. The second takes an alias or a version, and the simulator wants one kind of resource."""
+"""Actions that the simulator cannot evaluate. It does not know resources of the first, but IAM checks one: CodeDeploy's
+error names a deployment group. The second takes an alias or a version, and the simulator expects one kind."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One action of a role on a resource. leading_key, namespace: of DynamoDB and CloudWatch; None where a request has
+    """An action of a role on a resource. leading_key, namespace: of DynamoDB and CloudWatch; None if a request has
     none. Several keys: of a batch or a transaction."""
 
     role: str
@@ -46,7 +46,7 @@ class Request:
 
 
 def simulate(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]]) -> list[str]:
-    """The decision of each. policies: the documents of each role. Skips the test where the simulator is missing."""
+    """Return a decision for each request. policies: of each role. Skips the test if the simulator is missing."""
     if shutil.which("node") is None:
         pytest.skip("the policy simulator needs Node.js")
     if not (INSTALLED / ".ready").exists():
@@ -61,7 +61,7 @@ def simulate(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]])
 
 
 def refused(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]]) -> list[str]:
-    """A line for each request that its role may not make."""
+    """Return a line for each request that its role may not make."""
     judged = [each for each in requests if each.action not in NOT_JUDGED]
     decisions = zip(judged, simulate(judged, policies), strict=True)
     lines = [f"{decision}: {each}" for each, decision in decisions if decision != ALLOWED]
@@ -70,7 +70,7 @@ def refused(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]]) 
 
 
 def _matches(request: Request, policies: Sequence[Any]) -> bool:
-    """Whether a statement allows the action on the resource. For statements without conditions."""
+    """Return whether a statement allows the action on the resource. For statements without conditions."""
     return any(
         statement["Effect"] == "Allow"
         and request.action in listed(statement["Action"])
@@ -85,12 +85,12 @@ def listed(found: str | list[str]) -> list[str]:
 
 
 def documents(role: Mapping[str, Any]) -> list[Any]:
-    """The policies of a role in the processed template, with the names that CloudFormation would put in."""
+    """Return the policies of a role in the processed template, with the names that CloudFormation would insert."""
     return [resolved(policy["PolicyDocument"]) for policy in role["Policies"]]
 
 
 def table(logical_id: str) -> str:
-    """The ARN of a table of the stack."""
+    """Return the ARN of a table of the stack."""
     return arn("dynamodb", f"table/{STACK}-{logical_id}")
 
 
@@ -100,7 +100,7 @@ def arn(service: str, resource: str) -> str:
 
 
 def resolved(value: Any) -> Any:
-    """A value of the processed template, with the ARNs and names that CloudFormation would put in."""
+    """Return a value of the processed template, with the ARNs and names that CloudFormation would insert."""
     match value:
         case {"Fn::GetAtt": str(name)} | {"Ref": str(name)}:
             return _attribute(name)

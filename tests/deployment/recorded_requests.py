@@ -14,19 +14,19 @@ from botocore.session import Session
 from .policy_simulator import APPLICATION, STACK, Request, arn
 
 FUNCTION: ContextVar[str] = ContextVar("function", default="WatcherFunction")
-"""Whose code runs; empty: the test's own. Threads begin with the default: those that live on are the watcher's."""
+"""The function whose code runs; empty: the test's. Threads begin with the default: lasting ones are the watcher's."""
 
 
 @contextmanager
 def as_function(name: str) -> Iterator[None]:
-    """The requests of the block are those of this function's role."""
+    """Attribute the requests of the block to this function's role."""
     token = FUNCTION.set(name)
     yield
     FUNCTION.reset(token)
 
 
 class RecordedRequests:
-    """The requests of every client that a session creates from now on."""
+    """Records the requests of every client that a session creates from now on."""
 
     def __init__(self, tables: Mapping[str, str]) -> None:
         """`tables`: the ARN of each table's name. Requests for other tables are not recorded."""
@@ -34,11 +34,11 @@ class RecordedRequests:
         self._found: set[Request] = set()
 
     def listen(self, session: Session) -> None:
-        """To be called before the session creates a client."""
+        """Start to record; call this before the session creates a client."""
         session.register("provide-client-params", self._record)
 
     def sorted(self) -> list[Request]:
-        """In an order that does not depend on threads."""
+        """Return the requests in an order that does not depend on threads."""
         return sorted(self._found, key=str)
 
     def _record(self, **event: Any) -> None:
@@ -52,7 +52,7 @@ class RecordedRequests:
                 self._found.add(Request(role, _action(service, operation), resource, key, namespace))
 
     def _resource(self, service: str, params: Mapping[str, Any]) -> str | None:
-        """The ARN; * for a metric, and for a call that this table does not know, which no role may make."""
+        """Return the ARN; * for a metric, and for an unknown call, which no role may make."""
         match service, params:
             case "dynamodb", {"TableName": str(name)}:
                 return self._tables.get(name)
@@ -68,15 +68,15 @@ class RecordedRequests:
 
 
 TRANSACTED = {"ConditionCheck": "ConditionCheckItem", "Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
-"""IAM knows no transactions: each item needs the right to its own action."""
+"""IAM does not know transactions: each item needs the right to its own action."""
 
 Part = tuple[str, Mapping[str, Any], str | tuple[str, ...] | None]
 """An operation, its parameters, and its partition keys."""
 
 
 def parts_of(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Part]:
-    """What IAM judges of a request: of a transaction each item, with its own key and with those of all items, because
-    AWS does not document which it is."""
+    """Yield the parts of a request that IAM evaluates: each item of a transaction, with its own key and with the keys
+    of all items, because AWS does not document which IAM uses."""
     match parameters:
         case {"TransactItems": items}:
             parts = [(TRANSACTED[kind], part) for item in items for kind, part in item.items()]
@@ -93,7 +93,7 @@ def parts_of(service: str, operation: str, parameters: Mapping[str, Any]) -> Ite
 
 
 def leading_key(operation: str, parameters: Mapping[str, Any]) -> str | None:
-    """The partition key of the request, as DynamoDB tells IAM."""
+    """Return the partition key of the request that DynamoDB passes to IAM."""
     match operation:
         case "Query":
             [name] = re.findall(r"pk = (:\w+)", parameters["KeyConditionExpression"])

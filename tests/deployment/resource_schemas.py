@@ -1,4 +1,4 @@
-"""CloudFormation's own schemas of its resource types, as cfn-lint brings them with sam, and their limits."""
+"""CloudFormation's own schemas of its resource types, which cfn-lint installs with sam, and their limits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def violations(resource_type: str, properties: dict[str, Any]) -> list[str]:
-    """Where a value is longer than its type allows, or does not match the pattern."""
+    """Return the places where a value is longer than its type allows, or does not match the pattern."""
     root = schema(resource_type)
     return list(_violations(root, root, properties, resource_type))
 
@@ -66,5 +66,5 @@ def _own_violations(found: dict[str, Any], value: Any, path: str) -> Iterator[st
 def _matches(pattern: str, value: str) -> bool:
     try:
         return re.search(pattern, value) is not None
-    except re.error:  # a pattern of another dialect
+    except re.error:  # the pattern has another regex syntax
         return True

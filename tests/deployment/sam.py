@@ -14,7 +14,7 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[2]
 COMMAND = PROJECT / ".tools" / "sam" / "bin" / "sam"
 
-# The section of samconfig.toml that the tests deploy with, and its stack.
+# The tests deploy with this section of samconfig.toml and its stack.
 CONFIG_ENV = "emulator"
 STACK_NAME = "berth-emulator"
 
@@ -29,7 +29,7 @@ class SamFailed(Exception):
 
 @dataclass(frozen=True)
 class Machine:
-    """The platform that functions are built for; on the emulator it has to be this machine's own."""
+    """The platform that functions are built for; on the emulator it must be this machine's platform."""
 
     architecture: str
     python_version: str
@@ -45,9 +45,9 @@ class Machine:
 
     @property
     def build_variables(self) -> dict[str, str]:
-        """The platform for the makefiles of the layers, which do not get the template's parameters.
+        """Return the platform for the makefiles of the layers, which do not get the template's parameters.
 
-        The emulator runs functions in its own Python, whatever their runtime is called.
+        The emulator runs functions in its own Python, whatever their runtime is.
         """
         return {
             "BERTH_ARCHITECTURE": self.architecture,
@@ -57,7 +57,7 @@ class Machine:
 
     @property
     def base_image(self) -> str:
-        """The image that `sam local` runs its functions in."""
+        """Return the image in which `sam local` runs functions."""
         return f"public.ecr.aws/lambda/python:{self.python_version}-{self.architecture}"
 
 
@@ -123,7 +123,7 @@ def local_invoke(
             "--skip-pull-image",
             f"--env-vars={variables}",
             "--parameter-overrides",
-            # The profile is what the answers in events/ are by.
+            # The answers in events/ are those of this profile.
             " ".join(f"{name}={value}" for name, value in {"Profile": "label-priority", **machine.parameters}.items()),
         ],
         PROJECT,

@@ -1,6 +1,6 @@
-"""The SAM transform of templates, one a line, JSON in and JSON out. Run by sam's own Python, which has the translator.
+"""The SAM transform of templates, one per line, from JSON to JSON. Run by sam's own Python, which has the translator.
 
-It ends with its input. It imports no module of the project, because sam's pinned dependencies conflict with the
+It ends with its input. It does not import modules of the project, because sam's pinned dependencies conflict with the
 project's.
 """
 
@@ -13,7 +13,7 @@ from samtranslator.translator.transform import transform  # type: ignore[import-
 
 
 class NoManagedPolicies:
-    """The template names no managed policy, so none is looked up."""
+    """Returns no managed policies, because the template does not name any."""
 
     def load(self) -> dict[str, str]:
         return {}

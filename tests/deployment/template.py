@@ -38,19 +38,19 @@ _Loader.add_multi_constructor("!", _intrinsic)
 
 
 def read_template() -> dict[str, Any]:
-    """The whole document, which the caller may change."""
+    """Return the whole document, which the caller may change."""
     document: dict[str, Any] = pickle.loads(_pickled())
     return document
 
 
 @cache
 def _pickled() -> bytes:
-    """Read once: many tests ask for the document, and some of them change it."""
+    """Read the document once: many tests need it, and some of them change it."""
     return pickle.dumps(yaml.load(TEMPLATE.read_text(), _Loader))
 
 
 def of_type(template: dict[str, Any], resource_type: str) -> dict[str, dict[str, Any]]:
-    """The resources of a type by logical id, in the template's order; each is its `Properties`."""
+    """Return the `Properties` of the resources of a type by logical id, in the template's order."""
     return {
         logical_id: resource["Properties"]
         for logical_id, resource in template["Resources"].items()
@@ -59,13 +59,13 @@ def of_type(template: dict[str, Any], resource_type: str) -> dict[str, dict[str,
 
 
 def folders_of_functions() -> dict[str, str]:
-    """The folder of each function's code, by logical id."""
+    """Return the folder of each function's code, by logical id."""
     functions = of_type(read_template(), "AWS::Serverless::Function")
     return {logical_id: properties["CodeUri"].rpartition("/")[2] for logical_id, properties in functions.items()}
 
 
 def folders_of_routes() -> dict[str, str]:
-    """The folder of the function that each route of the HTTP API calls."""
+    """Return the folder of the function that each route of the HTTP API calls."""
     template, folders = read_template(), folders_of_functions()
     uris = {
         name: properties["IntegrationUri"]["Fn::Sub"]
@@ -78,14 +78,14 @@ def folders_of_routes() -> dict[str, str]:
 
 
 def _named(substitution: str) -> str:
-    """The logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`."""
+    """Return the logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`."""
     found = re.search(r"\$\{(\w+)", substitution)
     assert found is not None, substitution
     return found[1]
 
 
 class Deployment:
-    """A template evaluated with these parameters: conditions, mappings and rules, as far as it uses them.
+    """A template evaluated with these parameters: the conditions, mappings and rules that it uses.
 
     Adds KUBECONFIGS unless the parameters name a cluster, because a stack without one is rejected.
     """
@@ -99,7 +99,7 @@ class Deployment:
         self._parameters |= parameters
 
     def resources(self, resource_type: str) -> dict[str, dict[str, Any]]:
-        """The properties of the resources that are created, by logical id."""
+        """Return the properties of the resources that are created, by logical id."""
         return {
             logical_id: self.value(resource.get("Properties", {}))
             for logical_id, resource in self._template["Resources"].items()
@@ -107,7 +107,7 @@ class Deployment:
         }
 
     def outputs(self) -> dict[str, Any]:
-        """The values of the outputs whose condition is true."""
+        """Return the values of the outputs whose condition is true."""
         return {
             name: self.value(output["Value"])
             for name, output in self._template["Outputs"].items()
@@ -115,7 +115,7 @@ class Deployment:
         }
 
     def failed_assertions(self) -> list[str]:
-        """The descriptions of the rules' assertions that these parameters violate."""
+        """Return the descriptions of the rules' assertions that these parameters violate."""
         return [
             assertion["AssertDescription"]
             for rule in self._template["Rules"].values()
@@ -125,7 +125,7 @@ class Deployment:
         ]
 
     def value(self, expression: Any) -> Any:
-        """With `Fn::If`, `Fn::FindInMap`, `Fn::Equals`, `Fn::Not`, `Fn::And` and references to parameters replaced.
+        """Replace `Fn::If`, `Fn::FindInMap`, `Fn::Equals`, `Fn::Not`, `Fn::And` and references to parameters.
 
         Members that are `AWS::NoValue` are removed."""
         match expression:

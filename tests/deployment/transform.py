@@ -21,9 +21,9 @@ REGION = "eu-central-1"
 
 
 def transformed(**parameters: str) -> dict[str, Any]:
-    """The processed template. It still contains conditions and references to parameters; `Deployment` evaluates them.
+    """Return the processed template, with conditions and references to parameters; `Deployment` evaluates them.
 
-    Skips the test where sam is not set up.
+    Skips the test if sam is not set up.
     """
     if not PYTHON.exists():
         pytest.skip("sam is not installed: make tools")
@@ -50,14 +50,14 @@ def _transform(parameters: str) -> bytes:
 
 @cache
 def _translator() -> subprocess.Popen[bytes]:
-    """The process that transforms, one for all templates: its imports take longer than a transform."""
+    """Return the transforming process, one for all templates: its imports take longer than a transform."""
     return subprocess.Popen(
         [PYTHON, "-P", TRANSFORM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"AWS_DEFAULT_REGION": REGION}
     )
 
 
 def dependencies(resource: dict[str, Any]) -> set[str]:
-    """The logical ids that the resource refers to, which CloudFormation creates first."""
+    """Return the logical ids that the resource refers to, which CloudFormation creates first."""
     return set(_references(resource)) | {*_as_list(resource.get("DependsOn", []))}
 
 

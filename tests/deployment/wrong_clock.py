@@ -1,6 +1,6 @@
 """A wall clock that is ahead by the seconds in a file, in the whole process.
 
-It imports nothing of the project: functions in the emulator run it, too.
+It does not import modules of the project, because functions in the emulator run it, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ahead = 0.0
 
 
 def follow(file: Path) -> None:
-    """Call it before other modules are imported, because they may take the clock then. Without a file it is right."""
+    """Follow the file. Call this before other imports, which may take the clock. Without a file the clock is right."""
     time.time = _wall
     Thread(target=_look, args=(file,), daemon=True).start()
 

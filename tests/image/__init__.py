@@ -1,1 +1,1 @@
-"""`make image` runs this after the build: the image as a cluster runs it, with a root that cannot be written."""
+"""Checks that `make image` runs after the build: the image as a cluster runs it, with a read-only root."""

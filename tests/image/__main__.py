@@ -1,4 +1,4 @@
-"""`python -m tests.image [IMAGE]`: run both commands of the image without rights, on a root that cannot be written."""
+"""`python -m tests.image [IMAGE]`: run both commands of the image without rights, on a read-only root."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def answers_healthz(container: str) -> None:
 
 
 def answers_filter(container: str) -> None:
-    """A verb decides as its fixture says: all compiled dependencies are those of the image's Python."""
+    """Check that filter answers as its fixture expects, which needs compiled dependencies for the image's Python."""
     body = (EVENTS / "filter" / "cache-mode.body.json").read_text()
     answer = json.loads(docker("exec", "--interactive", container, "python", "-c", FILTER, stdin=body))
     expected = json.loads((EVENTS / "filter" / "cache-mode.expected.json").read_text())
@@ -51,7 +51,7 @@ def has_no_package_manager(container: str) -> None:
 
 
 def needs_its_stack(image: str) -> None:
-    """Without a network, `berth watch` comes as far as the stack."""
+    """Check that `berth watch` without a network gets as far as the stack."""
     try:
         docker(
             *("run", "--rm", *HARDENED, NO_NETWORK, "--env=AWS_ACCESS_KEY_ID=x", "--env=AWS_SECRET_ACCESS_KEY=x"),
@@ -77,7 +77,7 @@ SERVE_CHECKS: tuple[Callable[[str], None], ...] = (
 
 
 def _checked(image: str) -> Iterator[str]:
-    """Run all checks; the name of each that passed. Raises Failed at the first that fails, and DockerUnavailable."""
+    """Run all checks, and yield their names if passed. Raises Failed at the first that fails, or DockerUnavailable."""
     needs_its_stack(image)
     yield f"watch: {needs_its_stack.__name__}"
     dump = f"--volume={EVENTS / 'cluster.yaml'}:/cluster.yaml:ro"
@@ -88,7 +88,7 @@ def _checked(image: str) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 1 at the first check that fails."""
+    """Run the checks; return the exit status, 1 at the first check that fails."""
     image = arguments[0] if arguments else TAG
     passed = []
     try:

@@ -1,4 +1,4 @@
-"""A container of the image as a cluster runs it, and what has to hold for each."""
+"""A container of the image as a cluster runs it, and checks of every container."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ POLL_SECONDS = 1.0
 
 
 class Failed(Exception):
-    """The image does not do what it should."""
+    """The image fails a check."""
 
 
 @contextmanager
 def running(image: str, options: Sequence[str | Path], command: Sequence[str]) -> Iterator[str]:
-    """The id of a container with this command of berth; it is removed at the end. options: of `docker run`."""
+    """Run a container with this command of berth, and yield its id; remove it at the end. options: of `docker run`."""
     container = docker("run", "--detach", *HARDENED, *options, image, *command)
     try:
         yield container
@@ -30,7 +30,7 @@ def running(image: str, options: Sequence[str | Path], command: Sequence[str]) -
 
 
 def wait_until(container: str, problem: Callable[[], str]) -> None:
-    """Wait until there is no problem. Raises Failed with the last one after a time, or if the container has ended."""
+    """Wait until there is no problem. Raises Failed with the last problem on timeout, or if the container has ended."""
     deadline = time.monotonic() + HEALTHY_SECONDS
     while found := problem():
         is_running = docker("inspect", "--format={{.State.Running}}", container) == "true"
@@ -55,7 +55,7 @@ def is_nobody(container: str) -> None:
 
 
 def stops_at_sigterm(container: str) -> None:
-    """Stop it as kubelet does, and check that it exits cleanly before SIGKILL."""
+    """Stop the container as the kubelet does, and check that it exits cleanly before SIGKILL."""
     docker("stop", "--time=20", container)
     code = docker("inspect", "--format={{.State.ExitCode}}", container)
     if code not in ("0", "143"):

@@ -22,7 +22,7 @@ class ScannerFailed(Exception):
 
 
 def scan(templates: Mapping[str, dict[str, Any]], directory: Path) -> list[Finding]:
-    """The findings of checkov in these templates, by deployment; writes the templates to `directory`."""
+    """Return checkov's findings in these templates, by deployment; write the templates to `directory`."""
     for deployment, template in templates.items():
         (directory / f"{deployment}.json").write_text(json.dumps(template, indent=1))
     done = subprocess.run(
@@ -54,8 +54,8 @@ def scan(templates: Mapping[str, dict[str, Any]], directory: Path) -> list[Findi
 
 
 def _require_complete_report(report: dict[str, Any], templates: Mapping[str, dict[str, Any]]) -> None:
-    """checkov reports a template that it cannot read as one without findings."""
-    summary = report.get("summary", report)  # it reports the summary alone if it read no template
+    """Require a complete report, because checkov reports an unreadable template as one without findings."""
+    summary = report.get("summary", report)  # it reports only the summary if it could not read any template
     resources = sum(len(template["Resources"]) for template in templates.values())
     if summary["parsing_errors"] or summary["resource_count"] < resources:
         raise ScannerFailed(f"checkov scanned {summary['resource_count']} of {resources} resources")

@@ -58,12 +58,12 @@ class PolicyScan(BaseModel):
 
 
 def read(path: Path) -> PolicyScan:
-    """Raises pydantic.ValidationError, which names the field."""
+    """Read the document. Raises pydantic.ValidationError, which names the field."""
     return PolicyScan.model_validate(yaml.safe_load(path.read_text()))
 
 
 def unexpected(scan: PolicyScan, findings: Collection[Finding]) -> Iterator[str]:
-    """A line for each finding without an exception, and for each exception without a finding."""
+    """Yield a line for each finding without an exception, and for each exception without a finding."""
     for finding in sorted(findings):
         if not any(exception.covers(finding) for exception in scan.exceptions):
             yield str(finding)

@@ -9,7 +9,7 @@ from tests.deployment.template import Deployment
 
 
 def evaluate(processed: dict[str, Any], parameters: Mapping[str, str]) -> dict[str, Any]:
-    """The resources that these parameters create. Raises ValueError for an unknown parameter."""
+    """Return the resources that these parameters create. Raises ValueError for an unknown parameter."""
     if unknown := parameters.keys() - processed["Parameters"].keys():
         raise ValueError(f"the template has no parameter {', '.join(sorted(unknown))}")
     deployment = Deployment(processed, **parameters)

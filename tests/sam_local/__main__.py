@@ -44,7 +44,7 @@ ONE_EACH = (
 
 @dataclass(frozen=True)
 class Result:
-    """The response of a fixture. `seconds`: the time of the whole command with its container."""
+    """The response to a fixture. `seconds`: the time of the whole command with its container."""
 
     fixture: EventFixture
     answer: dict[str, Any]
@@ -62,7 +62,7 @@ class Result:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 1 if a response differs from the expected one, or if no fixture was selected."""
+    """Return the exit status: 1 if a response differs from the expected one, or if no fixture was selected."""
     names = ONE_EACH if arguments == ["--one-each"] else arguments
     selected = [fixture for fixture in read_fixtures() if not names or fixture.name in names]
     failed = 0
@@ -116,7 +116,7 @@ def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
 
 
 def _without_docker(error: DockerUnavailable) -> int:
-    """Without Docker the check is skipped in CI, and fails otherwise."""
+    """Handle missing Docker: the check is skipped in CI, and fails otherwise."""
     if os.environ.get("CI") == "true":
         print(f"sam-local: skipped without Docker: {error}")
         return 0

@@ -40,7 +40,7 @@ def invocation_environment(
             "BERTH_CACHE_TABLE": name,
             "BERTH_LEDGER_TABLE": f"{name}-ledger",
             "BERTH_KUBECONFIG_SECRET": emulator.create_secret(name, api_server.kubeconfig()),
-            # One list and one publication: the continuous mode would watch until the function's timeout.
+            # This mode lists and publishes once; the continuous mode would watch until the function's timeout.
             "BERTH_WATCHER_MODE": "periodic",
             **_authentication_settings(emulator, name, needs_password=needs_password),
         }

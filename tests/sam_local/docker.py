@@ -11,7 +11,7 @@ IMAGE = "berth-sam-local"
 
 
 def bridge_address() -> str:
-    """The address of this machine for containers only."""
+    """Return the address of this machine that only containers can reach."""
     [bridge] = json.loads(docker("network", "inspect", "bridge"))
     for config in bridge["IPAM"]["Config"]:
         network = ip_network(config["Subnet"])
@@ -22,6 +22,6 @@ def bridge_address() -> str:
 
 
 def image_for(base: str, endpoint_url: str) -> str:
-    """The runtime image with AWS_ENDPOINT_URL: `sam local` passes only variables that the template declares."""
+    """Build the runtime image with AWS_ENDPOINT_URL: `sam local` passes only variables that the template declares."""
     docker("build", "--quiet", "--tag", IMAGE, "-", stdin=f"FROM {base}\nENV AWS_ENDPOINT_URL={endpoint_url}\n")
     return IMAGE

@@ -1,6 +1,6 @@
 """`python -m tests.wheel DIRECTORY` builds the wheel into it, installs it in a new environment, and tests it there.
 
-Then the GitHub Action installs the command in another one.
+Then the GitHub Action's step installs the command in another environment.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tests.deployment.sam import PROJECT
 SECONDS = 600
 LOCKS = ("requirements/cli.txt", "requirements/build.txt")
 OWN = frozenset({"berth", "pip", "setuptools"})
-"""The package, and what a new environment has."""
+"""The package itself, and the packages of a new environment."""
 
 
 def check_installation(directory: Path) -> None:
@@ -38,7 +38,7 @@ def check_installation(directory: Path) -> None:
 
 
 def install_step() -> dict[str, Any]:
-    """The step as action.yml has it."""
+    """Return the step from action.yml."""
     steps = yaml.safe_load((PROJECT / "action.yml").read_text())["runs"]["steps"]
     [step] = [each for each in steps if each.get("name") == "Install Berth"]
     found: dict[str, Any] = step
@@ -46,7 +46,7 @@ def install_step() -> dict[str, Any]:
 
 
 def _pins(text: str) -> set[tuple[str, str]]:
-    """Names as package indexes spell them, and versions."""
+    """Return the pinned names, as package indexes spell them, with their versions."""
     found = re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE)
     return {(name.lower().replace("_", "-"), version) for name, version in found}
 

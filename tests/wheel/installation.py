@@ -28,15 +28,15 @@ class Installation:
         return self.environment / "bin" / "berth"
 
     def run(self, *arguments: str | Path) -> str:
-        """The output of `berth ARGUMENT...`. Raises CalledProcessError."""
+        """Return the output of `berth ARGUMENT...`. Raises CalledProcessError."""
         return self.output([self.command, *arguments])
 
     def python(self, code: str) -> str:
-        """The output of a script in the environment's interpreter."""
+        """Return the output of a script in the environment's interpreter."""
         return self.output([self.environment / "bin" / "python", "-I", "-c", code])
 
     def output(self, command: Sequence[str | Path]) -> str:
-        """The output of a program. Raises CalledProcessError."""
+        """Return the output of a program. Raises CalledProcessError."""
         done = subprocess.run(
             command, cwd=self.folder, env=_variables(), stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=True
         )
@@ -44,7 +44,7 @@ class Installation:
 
 
 def build(directory: Path) -> Path:
-    """Build the source distribution into `directory`, the wheel from that, and return the wheel, the only one there."""
+    """Build the source distribution and from it the wheel into `directory`, and return the only wheel there."""
     for old in (*directory.glob("berth-*.whl"), *directory.glob("berth-*.tar.gz")):
         old.unlink()
     options = ("--quiet", "--no-build-isolation", "--python", sys.executable, "--out-dir", directory)
@@ -61,7 +61,7 @@ def install(wheel: Path, directory: Path) -> Installation:
     _uv("venv", "--quiet", "--python", sys.executable, installation.environment)
     _uv("pip", "sync", "--quiet", "--require-hashes", "--python", python, REQUIREMENTS)
     _uv("pip", "install", "--quiet", "--no-deps", "--python", python, wheel)
-    # The locked versions have to satisfy the requirements of the wheel.
+    # The locked versions must satisfy the requirements of the wheel.
     _uv("pip", "check", "--quiet", "--python", python)
     return installation
 
@@ -71,5 +71,5 @@ def _uv(*arguments: str | Path) -> None:
 
 
 def _variables() -> dict[str, str]:
-    """The environment variables without those of this folder's environment."""
+    """Return the environment variables without those of this folder's environment."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
