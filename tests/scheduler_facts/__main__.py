@@ -1,4 +1,4 @@
-"""`KUBERNETES=1.37 python -m tests.scheduler_facts`: measures this version of kube-scheduler, and keeps the facts."""
+"""`KUBERNETES=1.37 python -m tests.scheduler_facts`: measures this version of kube-scheduler, and saves the facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An extender whose answers are given, and which records when and how it is asked."""
+"""An extender with given answers, which records its calls and their times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answers = Mapping[str, Callable[[Message], object]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a verb; `at`: monotonic seconds."""
+    """A call of a verb; `at`: monotonic seconds."""
 
     at: float
     verb: str
@@ -73,31 +73,31 @@ class ScriptedExtender(LoopbackService):
 
 
 def pass_all(request: Message) -> Message:
-    """filter: every node passes, in the mode of the request."""
+    """Answer filter: every node passes, in the mode of the request."""
     return {"Nodes": request["Nodes"], "NodeNames": request["NodeNames"]}
 
 
 def reject_as(field: str) -> Callable[[Message], Message]:
-    """filter: no node passes; the reasons stand in this map of the answer."""
+    """Answer filter: no node passes; the reasons are in this map of the answer."""
     return lambda request: {"NodeNames": [], field: dict.fromkeys(request["NodeNames"], REASON)}
 
 
 def fail(_: Message) -> Message:
-    """filter: there is no decision."""
+    """Answer filter with an error."""
     return {"NodeNames": [], "Error": "no decision"}
 
 
 def score_equally(request: Message) -> list[Message]:
-    """prioritize: all nodes are equal."""
+    """Answer prioritize: all nodes are equal."""
     names = request["NodeNames"] or [node["metadata"]["name"] for node in request["Nodes"]["items"]]
     return [{"Host": name, "Score": 0} for name in names]
 
 
 def agree(request: Message) -> Message:
-    """preempt: every proposed node and victim."""
+    """Answer preempt: accept every proposed node and victim."""
     return {"NodeNameToMetaVictims": request["NodeNameToMetaVictims"]}
 
 
 def name_no_victims(request: Message) -> Message:
-    """preempt: every proposed node, with an empty list of victims."""
+    """Answer preempt: accept every proposed node, with an empty list of victims."""
     return {"NodeNameToMetaVictims": {node: {"Pods": []} for node in request["NodeNameToMetaVictims"]}}

@@ -1,4 +1,4 @@
-"""What differs, or might differ, between the versions of kube-scheduler: one value a fact, kept as JSON."""
+"""Facts that differ, or might differ, between the versions of kube-scheduler: one value per fact, kept as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEASURED = Path(__file__).parent / "measured"
 
 
 class EmptyVictims(StrEnum):
-    """What becomes of a preemption when the extender answers with a node that has no victims (fact 27)."""
+    """The outcome of a preemption if the extender answers with a node that has no victims (fact 27)."""
 
     ERROR = "error"
     PREEMPTS = "the node is nominated"
@@ -28,7 +28,7 @@ class EmptyVictims(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """One version's values. The numbers of the contract's facts stand in tools/reference/kubernetes_versions.py.
+    """The values of one version. The numbers of the contract's facts are in tools/reference/kubernetes_versions.py.
 
     Calls are counts; `retry_storm` is calls a second; the wake-ups are medians in milliseconds.
     """
@@ -49,7 +49,7 @@ class Facts:
     placed_on_fuller_node: int
 
     def behaviour(self) -> dict[str, object]:
-        """What the values mean, by field: measured again, they differ, and the meaning does not."""
+        """Return the meaning of the values by field, which does not differ between measurements as the values do."""
         return {
             "failed_nodes": self.failed_nodes > LOOP,
             "preempt_after_failed_nodes": self.preempt_after_failed_nodes > 0,

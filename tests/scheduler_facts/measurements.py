@@ -1,6 +1,6 @@
 """Measures the contract's facts that depend on the scheduler's version, on a real API server and kube-scheduler.
 
-Each measurement has a scheduler and a scripted extender of its own.
+Each measurement has a separate scheduler and scripted extender.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ UNRESOLVABLE = reject_as("FailedAndUnresolvableNodes")
 STORAGE_CAPACITIES = "/apis/storage.k8s.io/v1/namespaces/kube-system/csistoragecapacities"
 
 PathOf = Callable[[Pod, str], str]
-"""The path of the object to patch, from the pending pod and the node."""
+"""Returns the path of the object to patch, from the pending pod and the node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A cluster with a scheduler that asks the extender."""
+    """A cluster with a scheduler that calls the extender."""
 
     cluster: Cluster
     extender: ScriptedExtender
 
 
 def measured_facts(directory: Path) -> Facts:
-    """Measure all facts on a control plane of its own; takes two to three minutes."""
+    """Measure all facts on a separate control plane; takes two to three minutes."""
     with ControlPlane(directory) as control_plane:
         return _measure(control_plane, KubernetesApi(control_plane.credentials()).get("/version")["gitVersion"])
 
@@ -99,7 +99,7 @@ class Laboratory:
         self._annotations = count()
 
     def rejections(self, answers: Answers) -> ScriptedExtender:
-        """The extender after 20 s in which one pod was pending, before 20 nodes with pods of lower priority."""
+        """Return the extender after 20 s in which a pod was pending, with 20 nodes that have pods of lower priority."""
 
         def prepare(cluster: Cluster) -> None:
             cluster.create_priority_class("low", 100)
@@ -114,7 +114,7 @@ class Laboratory:
             return running.extender
 
     def wake_up(self, patched: PathOf) -> int:
-        """Milliseconds from a patch of an annotation to the next filter call for a rejected pod."""
+        """Return the milliseconds from a patch of an annotation to the next filter call for a rejected pod."""
         nodes: list[str] = []
         with self._running(
             {"filter": UNRESOLVABLE}, lambda cluster: nodes.append(cluster.create_node("node"))
@@ -131,7 +131,7 @@ class Laboratory:
             pod = running.cluster.create_pod("web")
             took: list[float] = []
             for _ in range(WAKE_UPS):
-                time.sleep(QUIET_SECONDS)  # a rejected pod is tried once more at once (fact 41)
+                time.sleep(QUIET_SECONDS)  # a rejected pod is retried once immediately (fact 41)
                 before, since = len(running.extender.calls("filter")), time.monotonic()
                 annotation = {"facts/number": str(next(self._annotations))}
                 self._api.patch(patched(pod, nodes[0]), {"metadata": {"annotations": annotation}})
@@ -139,7 +139,7 @@ class Laboratory:
         return round(1000 * statistics.median(took))
 
     def retry_storm(self) -> float:
-        """Filter calls a second for 30 rejected pods, while the status of another pod changes five times a second."""
+        """Return filter calls a second for 30 rejected pods; another pod's status changes five times a second."""
         placed: list[Pod] = []
 
         def prepare(cluster: Cluster) -> None:
@@ -158,7 +158,7 @@ class Laboratory:
             return round((len(running.extender.calls("filter")) - before) / STORM_SECONDS, 1)
 
     def preemption(self) -> PreemptionCalls:
-        """A pod fits on two nodes only after an eviction, and the extender agrees."""
+        """Count the calls for a pod that fits on two nodes only after an eviction, with an extender that agrees."""
         with self._preempting({"filter": pass_all, "preempt": agree}) as (running, pod, victims):
             nominated = running.cluster.wait_until_nominated(pod)
             victim = victims[nominated]
@@ -169,7 +169,7 @@ class Laboratory:
             return PreemptionCalls(preempt_calls, len(first.request["NodeNames"]))
 
     def empty_victims(self) -> EmptyVictims:
-        """The same pod, and the extender answers with both nodes and no victims."""
+        """Return the outcome for the same pod if the extender answers with both nodes and no victims."""
         with self._preempting({"filter": pass_all, "preempt": name_no_victims}) as (running, pod, _):
             running.extender.wait_for_calls("preempt", 1)
             time.sleep(QUIET_SECONDS)
@@ -180,14 +180,14 @@ class Laboratory:
             return EmptyVictims.ERROR if failed else EmptyVictims.NOTHING
 
     def prioritize_of_one_node(self) -> int:
-        """Prioritize calls for a pod that only one node is left for."""
+        """Count the prioritize calls for a pod that has only one node left."""
         answers: Answers = {"filter": pass_all, "prioritize": score_equally}
         with self._running(answers, lambda cluster: cluster.create_node("node")) as running:
             running.cluster.wait_until_assigned(running.cluster.create_pod("web"))
             return len(running.extender.calls("prioritize"))
 
     def placed_on_fuller_node(self) -> int:
-        """Of ten pods in full mode, those on the fuller of two nodes; the default scores prefer the other."""
+        """Count how many of ten pods in full mode go to the fuller of two nodes; default scores prefer the other."""
         fuller: list[str] = []
 
         def prepare(cluster: Cluster) -> None:
@@ -205,7 +205,7 @@ class Laboratory:
 
     @contextmanager
     def _preempting(self, answers: Answers) -> Iterator[tuple[Running, Pod, dict[str, Pod]]]:
-        """A pod of high priority before two nodes, each filled by one pod of low priority."""
+        """Create a pod of high priority, and two nodes that are each filled by a pod of low priority."""
         victims: dict[str, Pod] = {}
 
         def prepare(cluster: Cluster) -> None:
@@ -222,7 +222,7 @@ class Laboratory:
     def _running(
         self, answers: Answers, prepare: Callable[[Cluster], object], mode: Mode = Mode.CACHE
     ) -> Iterator[Running]:
-        """`prepare` makes nodes and running pods before the scheduler starts."""
+        """Run a scheduler. `prepare` creates nodes and running pods before it starts."""
         cluster = Cluster(self._api, f"{next(self._numbers):03}")
         with ExitStack() as undo:
             undo.callback(cluster.clear)

@@ -1,4 +1,4 @@
-"""Which of upstream's cases end otherwise with Berth, and why: `differences.json`, reasons by the name of the case."""
+"""The cases of upstream that end differently with Berth: `differences.json` has the reasons by the name of the case."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SOMETIMES = "Sometimes: "
 
 
 def known() -> Mapping[str, str]:
-    """The reasons by name, such as alone/filters/TestInterPodAffinity/some_case."""
+    """Return the reasons by name, such as alone/filters/TestInterPodAffinity/some_case."""
     found: dict[str, str] = json.loads(FILE.read_text())
     return found
 
 
 def compare(outcomes: Mapping[str, Outcome], reasons: Mapping[str, str]) -> list[str]:
-    """What contradicts the reasons: a case that is not among them and fails, and one that is and does not.
+    """Return the contradictions to the reasons: unlisted cases that fail, and listed cases that do not fail.
 
-    Of the reasons only those of tests that have run count. With a reason of SOMETIMES, a case may end either way.
+    Only the reasons of tests that have run count. With a reason of SOMETIMES, a case may end either way.
     """
     tests = {_test(name) for name in outcomes}
     unknown = [f"{name}: {end}" for name, end in outcomes.items() if end not in GOOD and name not in reasons]
@@ -39,6 +39,6 @@ def _is_gone(outcome: Outcome | None, reason: str) -> bool:
 
 
 def _test(case: str) -> str:
-    """The name without that of the subtest: a test's name has no slash, and the suites' names have no word Test."""
+    """Return the name without the subtest: a test's name has no slash, and the suites' names do not contain Test."""
     group, _, test = case.partition("/Test")
     return f"{group}/Test{test.partition('/')[0]}"

@@ -1,13 +1,13 @@
-"""The tables of pkg/scheduler about extenders, with Berth in the place of their fake extenders.
+"""The tables of pkg/scheduler about extenders, with Berth instead of their fake extenders.
 
-A fake extender is a function from node to verdict. Its verdicts go through Berth's verbs, by a plugin that gives what
-the pod's annotation says, and through kube-scheduler's own HTTP client; the table compares what the scheduler makes of
-the answers. The other tables say nothing about an extender that is behind HTTP:
+A fake extender is a function from node to verdict. Its verdicts go through Berth's verbs, by a plugin that returns the
+verdicts in the pod's annotation, and through kube-scheduler's own HTTP client; the table compares the scheduler's
+results. The other tables do not test an extender behind HTTP:
 
-- TestIsInterested: which pods the scheduler sends at all.
-- TestSchedulerBinding, TestCallExtenders: which of several extenders the scheduler asks, and what an error does.
+- TestIsInterested: which pods the scheduler sends.
+- TestSchedulerBinding, TestCallExtenders: which of several extenders the scheduler calls, and the effect of an error.
 - TestConvertToMetaVictims: the request; the case of TestConvertToVictims sends the same one.
-- TestPreempt (defaultpreemption): a fake that judges by a cache of its own, in a package that has no HTTP client.
+- TestPreempt (defaultpreemption): a fake that decides by its own cache, in a package without an HTTP client.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TESTS = (
     "TestConvertToVictims",
 )
 PLUGINS = Path(__file__).parent / "plugins"
-# Of all tables together.
+# The nodes of all tables.
 NODES = ("1", "2", "3", "a", "b", "c", "node1", "node2")
 DOCUMENT = """\
 apiVersion: berth.dev/v1alpha1

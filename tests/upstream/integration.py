@@ -1,4 +1,4 @@
-"""Runs the integration tests: a process for each test, with an API server of its own on the run's etcd."""
+"""Runs the integration tests: a process for each test, with a separate API server on the run's etcd."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.upstream.suites import Mode, Suite
 
 TESTS_AT_ONCE = 2
 TEST_SECONDS = 1200
-"""Of the longest test with all its cases. The test binary ends itself then, and says which case was running."""
+"""The longest time in seconds of a test with all its cases. Then the test binary exits and reports the running case."""
 
 
 class IntegrationTests:
@@ -31,7 +31,7 @@ class IntegrationTests:
         self._directory = directory
 
     def run(self, chosen: Sequence[tuple[Suite, Mode]], only: str) -> Iterator[Execution]:
-        """Run the tests whose name the regular expression `only` finds, and give them as they end."""
+        """Run the tests whose names match the regular expression `only`, and yield them as they end."""
         with ThreadPoolExecutor(TESTS_AT_ONCE) as pool:
             waiting = [
                 pool.submit(self._run, suite, mode, test)

@@ -1,7 +1,7 @@
-"""Starts `berth serve` for the tests of Go, by fork from a process that has loaded Berth: 0.3 s instead of 3 s.
+"""Starts `berth serve` for the Go tests by a fork from a process that has loaded Berth: 0.3 s instead of 3 s.
 
-A connection to the Unix socket is a server's life: its first line is JSON with `arguments` of `berth serve` and a `log`
-file, and when it closes, or its client dies, the server is killed. Its store is in memory, so it leaves nothing.
+A connection to the Unix socket starts a server: its first line is JSON with `arguments` of `berth serve` and a `log`
+file. When the connection closes, or its client dies, the server is killed. Its store is in memory, so nothing is left.
 
 Runs with the interpreter of the Berth that is tested: `python launcher.py SOCKET`.
 """
@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 
-# What `berth serve` loads when it starts.
+# The modules that `berth serve` loads when it starts.
 PRELOADED = (
     "berth_cli.main",
     "berth_cli.commands.serve",
@@ -31,7 +31,7 @@ PRELOADED = (
 
 
 def main(path: str) -> None:
-    """Serve until SIGTERM. The socket is there when it can be used."""
+    """Serve until SIGTERM. The socket exists as soon as it can be used."""
     for name in PRELOADED:
         importlib.import_module(name)
     gc.collect()
@@ -84,7 +84,7 @@ def _start(connection: socket.socket, others: tuple[socket.socket, ...]) -> int:
     try:
         berth()
     finally:
-        os._exit(0)  # never back into the loop of the parent
+        os._exit(0)  # never return into the parent's loop
 
 
 def _kill(child: int) -> None:

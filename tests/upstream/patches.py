@@ -1,4 +1,4 @@
-"""Makes a release start Berth: our own files beside upstream's, and one edit of a shared place."""
+"""Makes a release start Berth: adds our own files to upstream's, and edits a shared place."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ SHARE_API_SERVER = Edit(
     r"framework\.StartTestServer\(tCtx, t, framework\.TestServerSetup\{",
     "startTestServer(tCtx, t, admission, framework.TestServerSetup{",
 )
-# Servers that are shared end with the process, and are no leak of a test.
+# Shared servers end with the process, and do not count as a test's leak.
 EXIT = Edit(r"^\tresult := tests\(\)$", r"\tresult := tests()\n\tos.Exit(result)")
 # On a busy machine the server takes longer than 10 s.
 API_SERVER_SECONDS = Edit(
     r"wait\.PollImmediate\(100\*time\.Millisecond, 10\*time\.Second,",
     "wait.PollImmediate(100*time.Millisecond, 60*time.Second,",
 )
-# A file that upstream leaves in /tmp.
+# Upstream leaves this file in /tmp.
 API_SERVER_KEY = Edit(r'os\.CreateTemp\("/tmp", "insecure_test_key"\)', 'os.CreateTemp("", "insecure_test_key")')
 
-# The fake extenders of the tables, and the answer that is read without one.
+# The fake extenders of the tables, and the answer that is converted without an extender.
 ASK_BERTH = r"append\(extenders, &(\w+)\.extenders\[ii\]\)", r"append(extenders, throughBerth(t, &\1.extenders[ii]))"
 CONVERT_THROUGH_BERTH = Edit(
     r"tt\.httpExtender\.convertToVictims\(tt\.nodeNameToMetaVictims, tt\.nodeInfos\)",
@@ -36,7 +36,7 @@ CONVERT_THROUGH_BERTH = Edit(
 
 
 def apply(tree: UpstreamTree) -> None:
-    """Patch the release. Raises StagingError if it is not as expected."""
+    """Patch the release. Raises StagingError if the release is not as expected."""
     for file in ADDED.rglob("*.go"):
         tree.write(str(file.relative_to(ADDED)), file.read_text())
     tree.patch("test/integration/util/util.go", START_BERTH, SHARE_API_SERVER)

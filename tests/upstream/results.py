@@ -15,7 +15,7 @@ END = re.compile(r"^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$", re.MULTILINE)
 
 
 class Outcome(StrEnum):
-    """How a case ended. UNFINISHED: the test's time was over, or its process ended."""
+    """How a case ended. UNFINISHED: the test timed out, or its process ended."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -28,22 +28,22 @@ WORDS = {"PASS": Outcome.PASSED, "FAIL": Outcome.FAILED, "SKIP": Outcome.SKIPPED
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A run of a test binary. group: the first part of the names of its cases. results: by the rest of the name."""
+    """A run of a test binary. group: the first part of the names of its cases. results: by the rest of the names."""
 
     group: str
     log: Path
     results: Mapping[str, Outcome]
 
     def symptom(self, case: str) -> str:
-        """The first line that the test wrote about a case that has not passed."""
+        """Return the first line that the test wrote about a case that has not passed."""
         _, _, after = self.log.read_text(errors="replace").partition(f"=== RUN   {case}\n")
         found = MESSAGE.search(after)
         return found[0].strip() if found else ""
 
 
 def read_results(output: str) -> Mapping[str, Outcome]:
-    """The cases of a binary's output with -test.v, by name. A test with subtests is no case of its own, unless it fails
-    though they all pass."""
+    """Return the cases of a binary's output with -test.v, by name. A test with subtests is not a case itself, unless it
+    fails though all subtests pass."""
     ended = {name: WORDS[word] for word, name in END.findall(output)}
     begun = dict.fromkeys(RUN.findall(output))
     results = {name: ended.get(name, Outcome.UNFINISHED) for name in begun}

@@ -1,4 +1,4 @@
-"""What all tests of a run share: one etcd, in which each API server has a prefix, and the launcher of `berth serve`."""
+"""The servers that all tests of a run share: an etcd with a prefix per API server, and `berth serve`'s launcher."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START_SECONDS = 60
 
 @contextmanager
 def etcd(directory: Path) -> Iterator[str]:
-    """Run the control plane's etcd with its data in `directory`, and give its address."""
+    """Run the control plane's etcd with its data in `directory`, and yield its address."""
     port = free_port()
     process = ChildProcess(
         [
@@ -38,7 +38,7 @@ def etcd(directory: Path) -> Iterator[str]:
 
 @contextmanager
 def launcher(berth: Path, directory: Path) -> Iterator[Path]:
-    """Run `launcher.py` with the interpreter of the command `berth`, and give its socket."""
+    """Run `launcher.py` with the interpreter of the command `berth`, and yield its socket."""
     # The path of a socket has at most 107 bytes.
     with TemporaryDirectory(prefix="berth-") as short:
         path = Path(short) / "launcher"

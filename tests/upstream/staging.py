@@ -1,7 +1,7 @@
-"""The module k8s.io/kubernetes with its own tests, in `.build/`, to be patched and built there.
+"""The module k8s.io/kubernetes with its own tests, in `.build/`, where it is patched and built.
 
-The Go proxy's archive of a release has the tests and lacks the staging modules, which are published on their own.
-Nothing of upstream's code is in the repository: a patch says what to find, what to put there, and how often it occurs.
+The Go proxy's archive of a release has the tests but not the staging modules, which are published separately.
+The repository does not contain upstream's code: a patch has a pattern, its replacement, and the number of matches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-# Where tests of pkg/scheduler and of test/integration/scheduler have their packages and data.
+# Folders with the packages and data of the tests of pkg/scheduler and test/integration/scheduler.
 FOLDERS = ("api", "cmd", "pkg", "plugin", "test", "third_party")
 STAGED = ".staged"
 STAGING_MODULE = re.compile(r"=> \./staging/src/(\S+)")
@@ -34,7 +34,7 @@ class Edit:
     times: int = 1
 
     def apply(self, text: str, path: str) -> str:
-        """The edited text. Raises StagingError if the pattern does not occur exactly so often."""
+        """Return the edited text. Raises StagingError if the pattern does not occur exactly `times` times."""
         edited, found = re.subn(self.pattern, lambda match: match.expand(self.replacement), text, flags=re.MULTILINE)
         if found != self.times:
             raise StagingError(f"{path}: {self.pattern!r} occurs {found} times and not {self.times}")
@@ -58,14 +58,14 @@ class UpstreamTree:
         self.write(path, text)
 
     def write(self, path: str, text: str) -> None:
-        """Write a file unless it has this text: Go builds again what is newer."""
+        """Write a file unless it has this text, because Go rebuilds newer files."""
         target = self.root / path
         self._written.append(target)
         if not target.exists() or target.read_text() != text:
             target.write_text(text)
 
     def test_binary(self, package: str) -> Path:
-        """Where `build_test` leaves it. It has to run in the package's folder, `root / package`, as under `go test`."""
+        """Return the path of `build_test`'s binary, which must run in the folder `root / package`, as in `go test`."""
         return self.root / "bin" / f"{package.replace('/', '-')}.test"
 
     def build_test(self, package: str) -> Path:
@@ -82,7 +82,7 @@ class UpstreamTree:
 
 
 def stage(kubernetes: str) -> UpstreamTree:
-    """Copy the release of tests/kubernetes/<kubernetes>.mod to .build/upstream-<kubernetes>, if it is not there."""
+    """Copy the release of tests/kubernetes/<kubernetes>.mod to .build/upstream-<kubernetes> unless it exists."""
     module = json.loads(
         go(
             *f"mod download -json -modfile=kubernetes/{kubernetes}.mod k8s.io/kubernetes".split(),
@@ -102,10 +102,10 @@ def stage(kubernetes: str) -> UpstreamTree:
 
 
 def _write_module(tree: UpstreamTree, kubernetes: str) -> None:
-    """Write go.mod with the published staging modules: v1.36.3 is made of their v0.36.3.
+    """Write go.mod with the published staging modules: v1.36.3 uses their v0.36.3.
 
-    Upstream's sums and ours lack those of a few staging modules that go.mod requires and no test uses: -mod=mod takes
-    them from the sum database.
+    Neither upstream's sums nor ours include a few staging modules that go.mod requires but no test uses: -mod=mod gets
+    their sums from the sum database.
     """
     published = tree.release.replace("v1.", "v0.", 1)
     text = (tree.source / "go.mod").read_text()
@@ -124,7 +124,7 @@ def _write_module(tree: UpstreamTree, kubernetes: str) -> None:
 
 
 def go(*arguments: str, directory: Path) -> str:
-    """Run a command of Go at low priority, two compilers at a time, and return what it prints."""
+    """Run a Go command at low priority, with two compilers at a time, and return its output."""
     environment = os.environ | {"GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -p=2".strip(), "GOWORK": "off"}
     done = subprocess.run(
         ["nice", "-n", "5", "go", *arguments],

@@ -1,4 +1,4 @@
-"""Which of upstream's integration tests run, and how."""
+"""The integration tests of upstream that run, and their modes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Mode(StrEnum):
-    """Who judges.
+    """The component that evaluates the rules.
 
     WITHOUT: the scheduler alone. BESIDE: the scheduler's own plugins, and Berth with the same. ALONE: Berth, for the
     plugins of its profile `full` that the scheduler's profile has; the scheduler keeps the others.
@@ -26,11 +26,11 @@ class Suite:
 
     @property
     def package(self) -> str:
-        """As Go is given it, without the leading ./"""
+        """Return the package as Go expects it, without the leading ./"""
         return f"test/integration/scheduler/{self.name}"
 
 
-# kube-scheduler's dry run asks no extender (fact 15): where only Berth rejects, nothing is preempted.
+# kube-scheduler's dry run does not call extenders (fact 15): if only Berth rejects, nothing is preempted.
 PREEMPTING = (Mode.WITHOUT, Mode.BESIDE)
 
 SUITES = (

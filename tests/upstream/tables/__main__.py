@@ -1,6 +1,6 @@
-"""Judge upstream's tables by Berth's plugins: python -m tests.upstream.tables
+"""Evaluate upstream's tables with Berth's plugins: python -m tests.upstream.tables
 
-Exit status: 0 if only the cases of tests/upstream/differences.json differ, 1 if another one does, or one of them does
+Exit status: 0 if exactly the cases of tests/upstream/differences.json differ, 1 if others differ or some of these do
 not, 2 if upstream's tests cannot be run.
 """
 
@@ -24,11 +24,11 @@ from tests.upstream.tables.judge import ACCEPTED, JUDGES, WANTED, Unreadable
 from tests.upstream.tables.recording import record
 
 GROUP = "plugins"
-"""Before the names of these cases among the differences."""
+"""Prefix of these cases' names among the differences."""
 
 
 def main() -> int:
-    """Judge what the tests record, print a line for each table, and return the exit status."""
+    """Compare the recorded rows, print a line for each table, and return the exit status."""
     try:
         folder = record(KUBERNETES)
     except StagingError as error:
@@ -48,7 +48,7 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def judged(found: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """What differs in each case. Rows of a test that names no cases are cases, in their order."""
+    """Return the differences of each case. Each row of a test without named cases is a case, in their order."""
     cases: defaultdict[str, list[str]] = defaultdict(list)
     numbers: Counter[str] = Counter()
     for row in found:
@@ -61,7 +61,7 @@ def judged(found: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def difference(row: Mapping[str, Any]) -> list[str]:
-    """Empty if Berth's answer is upstream's."""
+    """Return the difference between Berth's answer and upstream's; empty if they agree."""
     function, output = row["function"], row["output"]
     wanted = WANTED.get(function, lambda each: each)(output)
     try:
@@ -75,7 +75,7 @@ def difference(row: Mapping[str, Any]) -> list[str]:
 
 
 def unexpected(cases: Mapping[str, list[str]], reasons: Mapping[str, str]) -> Iterator[str]:
-    """What differs and is not listed, and what is listed and does not differ."""
+    """Yield unlisted cases that differ, and listed cases that do not differ."""
     for case, found in cases.items():
         if found and case not in reasons:
             yield f"{case}\n    {found[0]}"

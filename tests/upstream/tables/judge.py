@@ -1,7 +1,7 @@
 """Berth's results for a row of upstream's tables.
 
-Each function of upstream has one here that takes the row's input and returns the value that upstream's output is
-compared with.
+For each function of upstream, a function here takes the row's input and returns the value to compare with upstream's
+output.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Object = dict[str, Any]
 
 
 class Unreadable(Exception):
-    """Berth does not take an object, or arguments, of the row."""
+    """Berth rejects an object or arguments of the row."""
 
 
 # --- the cluster
@@ -55,14 +55,14 @@ def _pod(obj: Object) -> Pod:
 
 
 def _pods(objs: Sequence[Object], node: str = "", numbers: Iterator[int] | None = None) -> list[Pod]:
-    """Pods, on this node. Tests leave out UIDs, which every stored pod has."""
+    """Read pods, on this node. Tests leave out UIDs, which every stored pod has."""
     numbers = numbers or count()
     read = [_pod(obj) for obj in objs]
     return [replace(pod, uid=f"uid-{next(numbers)}", node_name=node or pod.node_name) for pod in read]
 
 
 def _cluster(given: Object) -> tuple[Snapshot, list[NodeInfo]]:
-    """The row's nodes in a snapshot, and in their order. A test may leave out a node's name, or the node."""
+    """Return the row's nodes in a snapshot, and in their order. A test may leave out a node's name, or the node."""
     numbers, nodes, pods = count(), [], []
     for index, each in enumerate(given["nodes"]):
         obj = each["node"] or {"metadata": {}}
@@ -88,7 +88,7 @@ def _plugin(name: str, args: Object | None) -> Any:
 
 
 def _versioned(args: Any) -> Any:
-    """Arguments as a document names them: the internal type's fields begin with a capital, those of the API do not."""
+    """Return arguments with the API's field names: the internal type's fields begin with a capital letter."""
     if isinstance(args, list):
         return [_versioned(each) for each in args]
     if isinstance(args, dict) and all(key[:1].isupper() for key in args):
@@ -101,13 +101,13 @@ def _status(status: Status) -> Object:
 
 
 def _comparable(code: str, reasons: Sequence[str]) -> Object:
-    """Reasons of several extended resources are in no order, and errors have words of their own."""
+    """Return a comparable status: reasons of extended resources have no order, and texts of errors differ."""
     return {"code": code, "reasons": [] if code == Code.ERROR.value else sorted(reasons)}
 
 
 # --- the plugins
 def _verdict(plugin: Any, pod: Pod, snapshot: Snapshot, node: NodeInfo) -> Status:
-    """What the plugin alone says of a node, also of one to which its PreFilter does not send the pod."""
+    """Return the plugin's own verdict on a node, even if its PreFilter excludes the node."""
     if isinstance(plugin, FilterPlugin):
         prepared = plugin.pre_filter(pod)
         if prepared is None or isinstance(prepared, Status):
@@ -131,7 +131,7 @@ def _fits(given: Object) -> bool:
 
 
 def _pre_filter(given: Object) -> Object:
-    """A pod that the plugin skips passes on every node, which is said like a success."""
+    """Return PreFilter's status; a pod that the plugin skips passes on every node, which counts as a success."""
     snapshot, _ = _cluster(given)
     plugin = _plugin(given["plugin"], given.get("args"))
     pod = _pod(given["pod"])
@@ -155,7 +155,7 @@ def _scores(given: Object, scale: Scale = Scale.TOTALS) -> Object:
 
 
 def _some(scores: list[int]) -> Object:
-    """Zeros alone are what a plugin that skips the pod gives."""
+    """Leave out scores that are all zero, as a plugin that skips the pod gives them."""
     return {"scores": scores} if any(scores) else {}
 
 
@@ -164,7 +164,7 @@ def _score(given: Object) -> Object:
 
 
 def _wakes(given: Object) -> bool:
-    """Whether the change wakes a pod that the plugin rejected. Upstream queues it if the object is of a wrong type."""
+    """Return whether the change wakes a pod that the plugin rejected. Upstream does if an object's type is wrong."""
     old, new = given["old"], given["new"]
     if isinstance(old, str) or isinstance(new, str):
         return True
@@ -182,7 +182,7 @@ def _names(pods: Sequence[Pod]) -> list[str]:
 
 
 def _select_victims(given: Object) -> Object:
-    """The filters of a test that are no plugins of the scheduler pass: Berth does not have them."""
+    """Return the victims. A test's own filters, which are not plugins of the scheduler, pass: Berth lacks them."""
     snapshot, nodes = _cluster(given)
     pod = _pod(given["pod"])
     plugins = [(_plugin(name, None), 1) for name in given["plugins"] if name in SHIPPED_PLUGINS]
@@ -357,10 +357,10 @@ WANTED: Mapping[str, Callable[[Any], Any]] = {
     "PodRequests": lambda output: {kind: counted(read_resource_list(found, kind)) for kind, found in output.items()},
     "CalculateResource": _wanted_resource,
 }
-"""By function, what is compared of the output; of the others all."""
+"""By function, the part of the output that is compared; for other functions, the whole output."""
 
 ACCEPTED: Mapping[str, Callable[[Any, Any], bool]] = {
     "PickOneNodeForPreemption": lambda wanted, got: wanted in got,
     "QueueingHint": lambda wanted, got: got or not wanted,
 }
-"""By function, whether Berth's answer will do: of equal nodes any one, and a pod may be woken once too often."""
+"""By function, whether Berth's answer is accepted: any of several equal nodes, and an unnecessary wake-up of a pod."""

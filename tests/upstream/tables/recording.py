@@ -1,8 +1,8 @@
-"""Runs the table tests of the scheduler's plugins and of their helpers, and keeps what they ask and expect.
+"""Runs the table tests of the scheduler's plugins and of their helpers, and records their inputs and expected outputs.
 
-Nothing of upstream's code stands here. A method of a plugin is renamed, and one of `hooks/` takes its place: it calls
-the renamed one and writes input and output. A table of a function writes its rows itself. Upstream's own checks stay,
-so what is written is what upstream expects. Go reads the changed files by an overlay; the tree stays as it is.
+This package does not contain upstream's code. A method of a plugin is renamed, and a method of `hooks/` replaces it: it
+calls the renamed method and writes input and output. A table of a function writes its rows itself. Upstream's own
+checks stay, so the output is as upstream expects. Go reads the changed files by an overlay; the tree stays unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.upstream.staging import Edit, StagingError, UpstreamTree, go, stage
 from tests.upstream.tables.tables import KUBERNETES, TABLES, Hook, Table
 
 SOURCES = Path(__file__).parent
-# Where a test begins: the function, or a row of its table.
+# The beginning of a test: the function, or a row of its table.
 _BEGIN = re.compile(
     r"^(?:func [Tt]est\w+\(|\t+\w+\.(?:Run|SyncTest)\(.*func\()(\w+) (?:\*testing\.T|ktesting\.TContext)\) \{$",
     re.MULTILINE,
@@ -43,7 +43,7 @@ def record(kubernetes: str) -> Path:
 
 
 def _copied(module: str, tree: UpstreamTree) -> Path:
-    """A copy of a module that is published on its own: an overlay does not reach into the module cache."""
+    """Copy a module that is published separately: an overlay does not apply to the module cache."""
     version = tree.release.replace("v1.", "v0.", 1)
     found = json.loads(go("mod", "download", "-json", f"{module}@{version}", directory=tree.root))
     root = tree.root.with_name(f"{tree.root.name}-modules") / f"{module}@{version}"
@@ -53,7 +53,7 @@ def _copied(module: str, tree: UpstreamTree) -> Path:
 
 
 def _changed_files(tables: list[Table], root: Path, changed: Path, lines: Path) -> Iterator[tuple[str, str]]:
-    """Each file of the tree that is replaced, or added, and by which."""
+    """Yield each replaced or added file of the tree, with the file that replaces it."""
     texts = {Path("berth/record/record.go"): _source("record.go").replace("DIRECTORY", str(lines))}
     if tables[0].module == KUBERNETES:
         texts[Path("berth/scheduling/scheduling.go")] = _source("scheduling.go")
@@ -77,7 +77,7 @@ def _changed_files(tables: list[Table], root: Path, changed: Path, lines: Path) 
 
 
 def recording_test(table: Table, path: Path, text: str) -> dict[Path, str]:
-    """The test file with its rows, and with the beginning of each test; nothing if it has none."""
+    """Return the test file with records of its rows and of the beginning of each test; nothing if it has no tests."""
     rows = [row.edit() for row in table.rows if row.file == path.name]
     for edit in rows:
         text = edit.apply(text, str(path))
@@ -90,7 +90,7 @@ def recording_test(table: Table, path: Path, text: str) -> dict[Path, str]:
 
 
 def hook_of(hook: Hook, table: Table) -> str:
-    """The source of a hook, in the package of the table."""
+    """Return the source of a hook, for the package of the table."""
     text = _source(f"hooks/{hook.file}.go")
     if hook.functions:
         text = _FUNCTION.sub(lambda found: found[0] if found[1] in hook.functions else "", text)
@@ -101,7 +101,7 @@ def hook_of(hook: Hook, table: Table) -> str:
 
 
 def _renamed(texts: Mapping[Path, str], receiver: str, name: str) -> dict[Path, str]:
-    """The one file of the package that has this function, or this method, with another name for it."""
+    """Return the package's only file with this function or method, with another name for it."""
     pattern = rf"^func (\(\w+ \*{receiver}\) )?{name}\("
     found = [path for path, text in texts.items() if re.search(pattern, text, re.MULTILINE)]
     if len(found) != 1:

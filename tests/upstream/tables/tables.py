@@ -1,7 +1,7 @@
-"""Which tables of upstream are judged, and by what they are recorded.
+"""The tables of upstream that are compared, and how they are recorded.
 
-The functions of a plugin, or of a package, are replaced by those of a file in `hooks/`. Where a test calls a function
-itself, a row is written before the call.
+The functions of a plugin, or of a package, are replaced by those of a file in `hooks/`. If a test calls a function
+directly, a row is written before the call.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _FRAMEWORK = "pkg/scheduler/framework"
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """The functions of a file in `hooks/`. functions: those of them; empty: all. receiver: the type of the methods.
+    """The functions of a file in `hooks/`. functions: those in use; empty: all. receiver: the type of the methods.
 
-    names: those that are called otherwise in this package.
+    names: by function, its name in this package if it differs.
     """
 
     file: str
@@ -56,7 +56,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """As the differences have it: nodename, or component-helpers/resource."""
+        """Return the table's name among the differences: nodename, or component-helpers/resource."""
         if self.module != KUBERNETES:
             return f"{self.module.rpartition('/')[2]}/{self.package.removeprefix('pkg/')}"
         return self.package.removeprefix(f"{_FRAMEWORK}/").removeprefix("plugins/").removeprefix("pkg/scheduler/")
@@ -71,7 +71,7 @@ def _methods(receiver: str, functions: str, **names: str) -> Hook:
 
 
 def _hint(file: str, call: str, plugin: str, kind: str, case: str = "tc", changed: str = "Obj") -> Row:
-    """What a change of a node or of another pod means for a rejected pod."""
+    """Return a row about the effect of a change of a node or of another pod on a rejected pod."""
     objects = f'"old": {case}.old{changed}, "new": {case}.new{changed}'
     return Row(
         file,

@@ -1,4 +1,4 @@
-"""GivenVerdicts: what a fake extender of upstream's tables says about each node, as an annotation of the pod."""
+"""GivenVerdicts: the verdicts of a fake extender of upstream's tables on each node, in an annotation of the pod."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANNOTATION = "upstream.berth.dev/verdicts"
 
 
 class GivenVerdicts(FilterPlugin, ScorePlugin):
-    """The annotation is JSON: `nodes`, each with `code`, `reason` and `score`, and `fails`, the methods that fail."""
+    """Reads JSON in the annotation: `nodes`, each with `code`, `reason` and `score`, and `fails`, failing methods."""
 
     name = NAME
     reads = NODES_ONLY
