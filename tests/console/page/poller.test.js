@@ -13,7 +13,7 @@ function settled() {
   });
 }
 
-/** Returns the answers in order; errors are thrown. Further requests wait until they are aborted.
+/** Creates a poller. Its session returns the answers in order or throws errors; further requests wait for an abort.
  * @param {Record<string, unknown[]>} answers by path @param {boolean} [hasState] */
 function polling(answers, hasState = true) {
   /** @type {string[]} */
@@ -66,13 +66,13 @@ function polling(answers, hasState = true) {
   return { show, shown, asked, told };
 }
 
-test('the same path is asked for once while its state is the same', async () => {
+test('a path is requested once as long as its state does not change', async () => {
   const { show, told, asked } = polling({ '/d': [1, 2] });
   await show('/d');
   assert.deepEqual([told, asked], [[1], ['/d']]);
 });
 
-test('another path is asked for at once, and what is shown again is asked again', async () => {
+test('a new path is requested at once, and a path that is shown again is requested again', async () => {
   const { show, told } = polling({ '/d': [1, 2], '/other': ['other'] });
   await show('/d', 0);
   await show('/other', 0);
@@ -80,7 +80,7 @@ test('another path is asked for at once, and what is shown again is asked again'
   assert.deepEqual(told, [1, 'other', 2]);
 });
 
-test('without a state it is asked for again and again, until it is not shown', async () => {
+test('a path without a state is requested repeatedly until it is no longer shown', async () => {
   const { show, told, asked } = polling({ '/d': [1, 2, 3, 4, 5] }, false);
   await show('/d', 2);
   assert.deepEqual(told, [1, 2, 3]);
@@ -88,7 +88,7 @@ test('without a state it is asked for again and again, until it is not shown', a
   assert.equal(asked.length, 3);
 });
 
-test('another state is asked for after the pause, and ends no question', async () => {
+test('a path whose state has changed is requested again only after the pause', async () => {
   const { show, shown, told, asked } = polling({ '/d': [1, 2] });
   await show('/d', 0);
   shown.state = 1;
@@ -98,20 +98,20 @@ test('another state is asked for after the pause, and ends no question', async (
   assert.deepEqual([told, asked.length], [[1, 2], 2]);
 });
 
-test('the answer to what is not shown any more is dropped', async () => {
+test('an aborted request for a path that is no longer shown is not reported', async () => {
   const { show, told } = polling({ '/other': ['other'] });
   await show('/never answered', 0);
   await show('/other', 0);
   assert.deepEqual(told, ['other']);
 });
 
-test('what is not there yet is asked for again', async () => {
+test('a document that is not available yet is requested again', async () => {
   const { show, told } = polling({ '/d': [new Refused(503, 'not yet'), 1] });
   await show('/d');
   assert.deepEqual(told, ['refused: not yet', 1]);
 });
 
-test('what there is not comes with another state, or not at all', async () => {
+test('a missing document is requested again only if the state changes', async () => {
   const { show, shown, told, asked } = polling({ '/d': [new Refused(404, 'is gone'), 1] });
   await show('/d');
   assert.deepEqual([told, asked], [['refused: is gone'], ['/d']]);
@@ -120,7 +120,7 @@ test('what there is not comes with another state, or not at all', async () => {
   assert.deepEqual(told, ['refused: is gone', 1]);
 });
 
-test('a console that does not answer is asked again', async () => {
+test('a request that the console does not answer is repeated', async () => {
   const { show, told } = polling({ '/d': [new TypeError('away'), 1] });
   await show('/d');
   assert.deepEqual(told, ['lost', 1]);

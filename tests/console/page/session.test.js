@@ -34,32 +34,32 @@ const ANSWERS = /** @type {Record<string, [number, unknown]>} */ ({
   'GET /api/pods Bearer k1': [503, { reason: 'not yet' }],
 });
 
-test('a token opens a session, which every request sends', async () => {
+test('a token opens a session, and requests send its key', async () => {
   const { made } = session(ANSWERS);
   assert.equal(await made.open('#token=t1'), true);
   assert.deepEqual(await made.document('/api/cluster'), { sequence: 4 });
 });
 
-test('an address without a token uses the session that there is', async () => {
+test('an address without a token uses the existing session', async () => {
   const { made } = session(ANSWERS, 'k1');
   assert.equal(await made.open('#/pending'), false);
   assert.deepEqual(await made.document('/api/cluster'), { sequence: 4 });
 });
 
-test('a token that was used before leaves the session that it began', async () => {
+test('a token that was used before does not end the existing session', async () => {
   const { made } = session(ANSWERS, 'k1');
   await made.open('#token=used');
   assert.deepEqual(await made.document('/api/cluster'), { sequence: 4 });
 });
 
-test('without a session it says why, and asks nothing', async () => {
+test('a document is not requested without a session, and the error gives the reason', async () => {
   const { made } = session({ 'POST /session Bearer used': [401, { reason: 'this address was used before' }] });
   await assert.rejects(made.document('/api/cluster'), /Open the address that berth console printed last/);
   await made.open('#token=used');
   await assert.rejects(made.document('/api/cluster'), new NoSession('this address was used before'));
 });
 
-test('a session of an earlier console is forgotten, unless another tab has a newer one', async () => {
+test('a session that the console refuses is forgotten, and a newer one of another tab is used', async () => {
   const { made, kept } = session(ANSWERS, 'old');
   await assert.rejects(made.document('/api/cluster'), new NoSession('no'));
   assert.equal(kept.has(STORED), false);
@@ -67,12 +67,12 @@ test('a session of an earlier console is forgotten, unless another tab has a new
   assert.deepEqual(await made.document('/api/cluster'), { sequence: 4 });
 });
 
-test('a refusal has its status and its reason', async () => {
+test('a refusal is thrown with its status and its reason', async () => {
   const { made } = session(ANSWERS, 'k1');
   await assert.rejects(made.document('/api/pods'), new Refused(503, 'not yet'));
 });
 
-test('a console that is not there is no answer, and keeps the session', async () => {
+test('a failed request throws its error and keeps the session', async () => {
   const { made, kept } = session({ 'GET /api/cluster Bearer k1': new TypeError('Failed to fetch') }, 'k1');
   await assert.rejects(made.document('/api/cluster'), TypeError);
   assert.equal(kept.get(STORED), 'k1');

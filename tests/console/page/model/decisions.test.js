@@ -33,14 +33,14 @@ function decision(number, more = {}) {
   };
 }
 
-test('a row says how many nodes fit, and why the others do not', () => {
+test('a row shows how many nodes fit, and why the others do not', () => {
   const reasons = [{ reason: 'Insufficient cpu', plugin: 'NodeResourcesFit', count: 2, nodes: ['a', 'b'] }];
   const [row] = decisionTable([decision(7, { reasons })]).rows;
   assert.deepEqual(row.texts.slice(1), ['filter', 'ml/p', 'ok', '1 of 3', '2 × Insufficient cpu', '1.3']);
   assert.equal(row.key, '7@0');
 });
 
-test('without a rule all nodes pass, and a score names the best', () => {
+test('a row shows that all nodes pass without a rule, and the best node of a prioritize call', () => {
   const best = [{ node: 'b', score: 20, byPlugin: null }];
   const [passed, scored] = decisionTable([
     decision(1, { feasible: null }),
@@ -50,7 +50,7 @@ test('without a rule all nodes pass, and a score names the best', () => {
   assert.equal(scored.texts[5], 'best: b (20)');
 });
 
-test('bars are beside the best score', () => {
+test('bars are relative to the best score', () => {
   const found = {
     ...decision(1, { best: [{ node: 'b', score: 20, byPlugin: { NodePriorityLabel: 20 } }] }),
     rejected: [],
@@ -66,7 +66,7 @@ test('bars are beside the best score', () => {
   ]);
 });
 
-test('a bind says its node, or why it failed', () => {
+test('a bind shows its node, or why it failed', () => {
   const bind = { verb: 'bind', profile: '', cacheAgeSeconds: null, chosen: 'n1', rejected: [], scores: [] };
   assert.deepEqual(factsOf({ ...decision(1, bind), rejected: [], scores: [] }), ['In 1.3 ms', 'Node: n1']);
   const failed = decision(2, { ...bind, chosen: null, error: 'the pod is gone' });
@@ -74,13 +74,13 @@ test('a bind says its node, or why it failed', () => {
   assert.deepEqual(factsOf({ ...failed, rejected: [], scores: [] }), ['In 1.3 ms', 'the pod is gone']);
 });
 
-test('a record that names some nodes of a reason says how many more there are', () => {
+test('a reason shows how many of its nodes the record does not name', () => {
   const rejected = { reason: 'r', plugin: 'p', nodes: ['a', 'b'] };
   assert.equal(nodesText({ ...rejected, count: 2 }), 'a, b');
   assert.equal(nodesText({ ...rejected, count: 9 }), 'a, b and 7 more, which the record does not name');
 });
 
-test('bars of equal scores are in the order of their names, as the best ones are: these have their parts', () => {
+test('bars of equal scores are sorted by node name, and the best nodes have scores by plugin', () => {
   const byPlugin = { NodePriorityLabel: 9 };
   const found = {
     ...decision(1, { best: ['n1', 'n2'].map((node) => ({ node, score: 9, byPlugin })) }),

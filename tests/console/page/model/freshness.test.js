@@ -17,25 +17,25 @@ function after(act = () => {}) {
 const FRESH = { ageSeconds: 1, problem: '' };
 
 for (const [title, act, wanted] of /** @type {[string, Parameters<typeof after>[0], string[]][]} */ ([
-  ['before the first answer', undefined, ['loading', 'Reading the cluster …']],
+  ['status is loading before the first answer', undefined, ['loading', 'Reading the cluster …']],
   [
-    'the cluster is being listed',
+    'status is loading and shows the reason while the cluster is being listed',
     (found) => found.lose('loading', 'the cluster is being listed'),
     ['loading', 'Waiting for the cluster: the cluster is being listed'],
   ],
-  ['all is well', (found) => found.observe(FRESH), ['current', 'a cluster, current']],
+  ['status is current with fresh data', (found) => found.observe(FRESH), ['current', 'a cluster, current']],
   [
-    'nothing was observed yet',
+    'status is current if the age of the data is unknown',
     (found) => found.observe({ ageSeconds: null, problem: '' }),
     ['current', 'a cluster, current'],
   ],
   [
-    'the source cannot be read',
+    'status is stale and shows the problem if the source cannot be read',
     (found) => found.observe({ ageSeconds: 20, problem: 'no network' }),
     ['stale', 'a cluster: The data is 20 s old. no network'],
   ],
   [
-    'data that nobody renews grows old',
+    'data that is not renewed becomes stale',
     (found, pass) => {
       found.observe(FRESH);
       pass(180);
@@ -43,7 +43,7 @@ for (const [title, act, wanted] of /** @type {[string, Parameters<typeof after>[
     ['stale', 'a cluster: The data is 3 min old.'],
   ],
   [
-    'the configuration has a limit of its own',
+    'data is stale above the shorter limit of the configuration',
     (found, pass) => {
       found.observe({ ...FRESH, maxStalenessSeconds: 60 });
       pass(60);
@@ -51,7 +51,7 @@ for (const [title, act, wanted] of /** @type {[string, Parameters<typeof after>[
     ['stale', 'a cluster: The data is 61 s old.'],
   ],
   [
-    'the limit is longer',
+    'data stays current below the longer limit of the configuration',
     (found, pass) => {
       found.observe({ ...FRESH, maxStalenessSeconds: 600 });
       pass(300);
@@ -59,7 +59,7 @@ for (const [title, act, wanted] of /** @type {[string, Parameters<typeof after>[
     ['current', 'a cluster, current'],
   ],
   [
-    'the console is away',
+    'status is disconnected and the data ages while the console does not answer',
     (found, pass) => {
       found.observe(FRESH);
       found.lose('disconnected', '');
@@ -68,7 +68,7 @@ for (const [title, act, wanted] of /** @type {[string, Parameters<typeof after>[
     ['disconnected', 'The console does not answer; trying again every second. The data is 5 s old.'],
   ],
   [
-    'the console is back',
+    'status is current when the console answers again',
     (found, pass) => {
       found.lose('disconnected', '');
       pass(7);
@@ -77,7 +77,7 @@ for (const [title, act, wanted] of /** @type {[string, Parameters<typeof after>[
     ['current', 'a cluster, current'],
   ],
   [
-    'nothing more is tried',
+    'status is closed and shows only its detail when the page stops trying',
     (found) => found.lose('closed', 'open another address'),
     ['closed', 'open another address'],
   ],

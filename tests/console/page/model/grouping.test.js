@@ -44,7 +44,7 @@ test('without a label all nodes are one group', () => {
   );
 });
 
-test('labels that differ on every node group nothing', () => {
+test('labels with a different value on every node are not offered for grouping', () => {
   const nodes = labelled(...['1', '2', '3'].map((host) => ({ 'kubernetes.io/hostname': host, pool: 'x' })));
   assert.deepEqual(groupingLabels(nodes), ['pool']);
 });
@@ -79,19 +79,19 @@ test('common resources come first, then counted ones', () => {
 
 for (const [name, amount, share] of /** @type {[string, Record<string, [number, number]>, number | null][]} */ ([
   ['half in use', { cpu: [1000, 500] }, 0.5],
-  ['more than there is', { cpu: [1000, 1500] }, 1.5],
-  ['none of the resource', {}, null],
+  ['more in use than allocatable', { cpu: [1000, 1500] }, 1.5],
+  ['the node does not have the resource', {}, null],
   ['nothing allocatable and nothing used', { cpu: [0, 0] }, null],
   ['nothing allocatable but used', { cpu: [0, 5] }, Infinity],
 ])) {
-  test(`the share of a node: ${name}`, () => assert.equal(useOf(using(amount), 'cpu').share, share));
+  test(`the share of a node is ${share}: ${name}`, () => assert.equal(useOf(using(amount), 'cpu').share, share));
 }
 
-test('the share of a group counts every node by its size', () => {
+test('the share of a group weights each node by its allocatable amount', () => {
   assert.equal(useOf(using({ cpu: [1000, 1000] }, { cpu: [3000, 0] }, {}), 'cpu').share, 0.25);
 });
 
-test('names of others are no properties of objects', () => {
+test('a label named __proto__ is read, and properties of objects are not labels', () => {
   const [node] = readNodes(JSON.parse('[{"name": "n", "labels": {"__proto__": "x"}, "amounts": {}}]'));
   assert.deepEqual([node.labels.get('__proto__'), node.labels.get('constructor')], ['x', undefined]);
 });
@@ -125,7 +125,7 @@ test('names that differ only at the end are cut in the middle', () => {
   for (const [names, short] of cases) assert.deepEqual(names.map(shortener(names)), short);
 });
 
-test('a node names its pool, or its instance type instead', () => {
+test('a node shows its pool, or its instance type if it has no pool', () => {
   const type = { 'node.kubernetes.io/instance-type': 'm5.large' };
   /** @type {[Record<string, string>, string][]} */
   const cases = [

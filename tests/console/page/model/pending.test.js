@@ -40,7 +40,7 @@ function pod(name, fields) {
   return { namespace, name: own, ...defaults, ...fields };
 }
 
-test('pods are counted by what becomes of them', () => {
+test('pods are counted by category', () => {
   const categories = ['unschedulable', 'schedulable-now', 'undetermined'];
   assert.deepEqual(
     categories.map((category) => countOf(DOCUMENT, category)),
@@ -48,7 +48,7 @@ test('pods are counted by what becomes of them', () => {
   );
 });
 
-test('the main reason of most pods comes first, of the chosen category only', () => {
+test('only reasons of the chosen category are listed, the main reason of most pods first', () => {
   const wide = pod('default/wide', { category: 'unschedulable', reasons: [0, 1] });
   const found = (/** @type {string} */ category, pods = DOCUMENT.pods) =>
     reasonsOf({ ...DOCUMENT, pods }, category).map(({ reason, pods: count }) => [reason.reason, count]);
@@ -76,7 +76,7 @@ test('each pod has its state, its first reason, and how many nodes fit', () => {
   );
 });
 
-test('a reason and a category choose pods', () => {
+test('pods are filtered by reason and category', () => {
   const keys = (/** @type {string} */ category, /** @type {string} */ reason) =>
     pendingTable(DOCUMENT, category, reason).rows.map(({ key }) => key);
   assert.deepEqual(keys('', reasonKey(DOCUMENT.reasons[0])), ['default/large']);
@@ -84,7 +84,7 @@ test('a reason and a category choose pods', () => {
   assert.deepEqual(keys('', 'a reason that is gone'), []);
 });
 
-test('a reason names its nodes, as long as there are any', () => {
+test('a reason has the nodes that it rejects, or null if it no longer exists', () => {
   assert.deepEqual(nodesOf(DOCUMENT, reasonKey(DOCUMENT.reasons[0])), ['n1', 'n2']);
   assert.equal(nodesOf(DOCUMENT, 'a reason that is gone'), null);
   assert.equal(nodesOf(DOCUMENT, ''), null);
@@ -103,7 +103,7 @@ for (const [count, wanted] of /** @type {[number, string][]} */ ([
   [4, '4 pending pods: 2 unschedulable, 1 schedulable now, 1 undetermined'],
   [9, '9 pending pods: 2 unschedulable, 1 schedulable now, 1 undetermined, 5 more not listed'],
 ])) {
-  test(`${count} pending pods are said in one line`, () => assert.equal(captionOf({ ...DOCUMENT, count }), wanted));
+  test(`the caption summarizes ${count} pending pods`, () => assert.equal(captionOf({ ...DOCUMENT, count }), wanted));
 }
 
 /** @param {string} gang @param {string} waitsFor @param {number} [priority] */
@@ -120,7 +120,7 @@ test('gangs that wait come first, the most urgent one at the top', () => {
   );
 });
 
-test('the caption of gangs counts, and says if gangs are off', () => {
+test('the caption counts gangs, or reports that they are not enabled', () => {
   const gangs = [made('ml/a', 'room'), made('ml/b', '')];
   assert.equal(gangsCaption({ gangs, open: 'ml/b', compared: true }), '2 gangs, 1 waiting; ml/b is being placed');
   assert.equal(gangsCaption({ gangs: [], open: null, compared: true }), 'No gangs');
@@ -128,11 +128,11 @@ test('the caption of gangs counts, and says if gangs are off', () => {
   assert.equal(gangsCaption({ gangs: [], open: null, compared: false }), off);
 });
 
-test('what is not known of a gang is a question mark', () => {
+test('an unknown number of a gang is shown as a question mark', () => {
   assert.deepEqual(gangTexts(made('ml/a', 'room')), ['open', 'room', '1 of 2', '0', '?', '0']);
 });
 
-test('a change of the pod names the nodes that it then fits on, a change of a node that node', () => {
+test('a change to a pod lists the nodes that it then fits on, a change to a node does not', () => {
   const found = changeTexts([
     { changes: [{ text: 'request less cpu', node: null }], fits: ['n1', 'n2', 'n3', 'n4', 'n5'] },
     { changes: [{ text: 'add a label to n7', node: 'n7' }], fits: ['n7'] },
@@ -150,15 +150,15 @@ test('a change of the pod names the nodes that it then fits on, a change of a no
 const VICTIM = { namespace: 'ml', name: 'old', priority: 5, violates: [] };
 
 for (const [title, found, wanted] of /** @type {[string, Parameters<typeof evictionTexts>[0], string[]][]} */ ([
-  ['nothing is said of it', null, []],
-  ['a pod that may not preempt', { reason: 'its policy is Never' }, ['Preemption: its policy is Never']],
+  ['no text if preemption was not tried', null, []],
+  ['the reason if the pod may not preempt', { reason: 'its policy is Never' }, ['Preemption: its policy is Never']],
   [
-    'one victim',
+    'one victim is shown with its priority',
     { node: 'n1', victims: [VICTIM], otherNodes: {} },
     ['Preemption would place it on n1. It evicts ml/old (priority 5).'],
   ],
   [
-    'a budget that is violated, and other nodes',
+    'a violated budget and the number of other nodes are shown',
     { node: 'n1', victims: [{ ...VICTIM, violates: ['ml/two'] }], otherNodes: { n2: { reason: 'more' } } },
     [
       'Preemption would place it on n1. It evicts ml/old (priority 5, violates ml/two).',

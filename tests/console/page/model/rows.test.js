@@ -26,14 +26,14 @@ test('a node has its state in words', () => {
   assert.deepEqual(rows[2].texts, ['n1', 'none', '', '', '', '0', 'ready']);
 });
 
-test('a pod has what it requests', () => {
+test('a row of a pod shows the amount that it requests', () => {
   const named = { namespace: 'default', name: 'web', state: 'on its node', priority: 0, controller: '', gang: '' };
   const pods = [{ ...named, requests: { memory: 1 << 29 } }];
   assert.deepEqual(podTable(pods, 'memory', '').rows[0].texts, ['default/web', '512 Mi', '0', 'on its node', '', '']);
   assert.equal(podTable(pods, 'pods', '').rows[0].texts[1], '1');
 });
 
-test('names are sorted as names and amounts as numbers, both ways', () => {
+test('rows are sorted by name or amount, and by name if the column is unknown', () => {
   const table = nodeTable(NODES, 'cpu', '');
   const names = (/** @type {string} */ sort, order = 'ascending') =>
     arranged(table, { ...BY_NAME, sort, order }).map(({ key }) => key);
@@ -43,7 +43,7 @@ test('names are sorted as names and amounts as numbers, both ways', () => {
   assert.deepEqual(names('no such column'), names('name'));
 });
 
-test('the filter looks at every text', () => {
+test('the filter searches every column', () => {
   const found = arranged(nodeTable(NODES, 'cpu', ''), { ...BY_NAME, filter: ' Unsched ' });
   assert.deepEqual(
     found.map(({ key }) => key),
@@ -63,12 +63,12 @@ for (const [resource, amount, text] of /** @type {[string, number, string][]} */
   test(`${amount} of ${resource} is ${text}`, () => assert.equal(formatAmount(resource, amount), text));
 }
 
-test('shares and ages', () => {
+test('shares are shown as percentages, and ages in a suitable unit', () => {
   assert.deepEqual([0, 0.555, 1.2, null, Infinity].map(formatShare), ['0 %', '56 %', '120 %', 'none', 'beyond']);
   assert.deepEqual([3, 89.9, 600, 7200, 3 * 86400].map(formatAge), ['3 s', '90 s', '10 min', '2 h', '3 days']);
 });
 
-test('each step of the scale is lighter than the one before', () => {
+test('each color of the scale is lighter than the previous color', () => {
   const lightness = Array.from({ length: STEPS }, (_, step) => {
     const [red, green, blue] = (colourOf(step / STEPS).match(/\d+/g) ?? []).map(Number);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
@@ -76,7 +76,7 @@ test('each step of the scale is lighter than the one before', () => {
   assert.ok(lightness.every((value, step) => step === 0 || value > lightness[step - 1]));
 });
 
-test('beside the scale are more than there is, and none', () => {
+test('a share above 1 has its own color, and a missing resource has no color', () => {
   assert.deepEqual([colourOf(-1), colourOf(1.01), colourOf(null)], [colourOf(0), colourOf(Infinity), '']);
   assert.notEqual(colourOf(1), colourOf(1.01));
 });

@@ -20,7 +20,7 @@ test('the default state needs no parameters', () => {
   assert.deepEqual(parseState(''), DEFAULTS);
 });
 
-test('every state comes back from its link', () => {
+test('every state is restored from its link', () => {
   for (const [name, values] of Object.entries({
     label: ['zone', '', HOSTILE],
     resource: ['memory', HOSTILE],
@@ -45,31 +45,31 @@ test('every state comes back from its link', () => {
   }
 });
 
-test('what is not understood is left out', () => {
+test('parts of a link that cannot be parsed are ignored', () => {
   for (const fragment of ['#', '#nothing', '#/nothing?rows=x&sort=&order=up', '#/overview?%', '#%E0%A4%A']) {
     assert.deepEqual(parseState(fragment), DEFAULTS);
   }
 });
 
-test('a link to another view keeps groups and resource, and nothing of this view', () => {
+test('a link to another view keeps only the label and the resource', () => {
   const shown = { ...DEFAULTS, label: 'zone', resource: 'memory' };
   const state = { ...shown, group: 'a', node: 'n1', filter: 'web', sort: 'use', order: 'descending' };
   assert.deepEqual(parseState(linkTo('pending', state)), { ...shown, view: 'pending' });
   assert.equal(linkTo('decisions', DEFAULTS), '#/decisions');
 });
 
-test('texts are limited', () => {
+test('a text in a link is cut to the maximum length', () => {
   assert.equal(parseState(`#/overview?filter=${'x'.repeat(5000)}`).filter.length, MAX_CHARACTERS);
 });
 
-test('the longest name of a pod, and of a label or a resource, comes back', () => {
+test('the longest names of pods, labels and resources are restored from a link', () => {
   const pod = `${'n'.repeat(63)}/${'p'.repeat(253)}`;
   const label = `${'d'.repeat(253)}/${'l'.repeat(63)}`;
   const state = { ...DEFAULTS, pod, label, resource: label };
   assert.deepEqual(parseState(formatState(state)), state);
 });
 
-test('only a whole fragment is a token', () => {
+test('a token is read only if the whole fragment is valid', () => {
   assert.equal(tokenOf('#token=aB-_9'), 'aB-_9');
   for (const fragment of ['', '#token=', '#/overview?token=x', '#token=a&b', '#token=<x>'])
     assert.equal(tokenOf(fragment), null);

@@ -32,7 +32,7 @@ for (const [steps, wanted] of /** @type {[string[], string[] | null][]} */ ([
   [['chosen', 'list', 'list no more'], ['n4']],
   [['chosen', 'list', 'another view'], null],
 ])) {
-  test(`${steps.join(', ')}: lit is ${wanted?.join() ?? 'nothing'}`, () => {
+  test(`${steps.join(', ')}: highlights ${wanted?.join() ?? 'nothing'}`, () => {
     /** @type {ReadonlySet<string> | null} */
     let lit = null;
     const highlight = new Highlight((names) => (lit = names));
