@@ -156,7 +156,7 @@ def test_lists_again_after_expired_version(
         ),
         pytest.param(lambda stream: stream.raw(b"ff\r\n" + b'{"type":"ADD').drop(), id="mid-chunk"),
         pytest.param(lambda stream: stream.raw(b"f").drop(), id="mid-length"),
-        pytest.param(lambda stream: stream.raw(b"no length\r\n").drop(), id="with nonsense"),
+        pytest.param(lambda stream: stream.raw(b"no length\r\n").drop(), id="invalid chunk length"),
     ],
 )
 def test_resumes_broken_watch_and_drops_incomplete_line(

@@ -99,7 +99,7 @@ def test_fact_22_returns_empty_error_after_successful_binding() -> None:
             'pod "train-0" is already assigned to node "n20"',
             id="no response: the pod is on another node",
         ),
-        pytest.param([lost(), pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="no answer: gone"),
+        pytest.param([lost(), pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="no response: gone"),
     ],
 )
 def test_fact_22_failed_binding_returns_error_with_reason(steps: list[Step], outcome: BindOutcome, error: str) -> None:
@@ -114,7 +114,7 @@ def test_fact_22_failed_binding_returns_error_with_reason(steps: list[Step], out
     [
         pytest.param([lost(), pod_on("n10")], id="the response was lost, the Binding was accepted"),
         pytest.param([refused(409, CONFLICT), pod_on("n10")], id="an earlier bind had succeeded"),
-        pytest.param([lost(), pod_on(""), refused(409, CONFLICT), pod_on("n10")], id="the first one arrived late"),
+        pytest.param([lost(), pod_on(""), refused(409, CONFLICT), pod_on("n10")], id="the first Binding arrived late"),
         pytest.param([lost(), pod_on(""), lost(), pod_on("n10")], id="the second response was also lost"),
     ],
 )
@@ -285,7 +285,7 @@ OURS = "berth-scheduler"
         pytest.param(None, OURS, [pod_on("n10")], BindOutcome.ALREADY_BOUND, "", id="one Binding for repeated calls"),
         pytest.param(ML, OURS, [pod_on(""), created()], BindOutcome.BOUND, "", id="a namespace that is listed"),
         pytest.param({"web"}, OURS, [], BindOutcome.NOT_COVERED, REASON_NAMESPACE, id="another namespace: not read"),
-        pytest.param(ML, "x", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="scheduler is not enough"),
+        pytest.param(ML, "x", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="namespace is not enough"),
     ],
 )
 def test_binds_only_pods_that_deployment_and_configuration_cover(

@@ -187,7 +187,7 @@ def test_fact_17_reasons_do_not_contain_numbers(reason: str) -> None:
     ("nodes", "names"),
     [
         pytest.param([node("first"), node("second")], ["first", "second"], id="no label"),
-        pytest.param([labelled("first", "1.5"), labelled("second", "x")], ["first", "second"], id="no integer"),
+        pytest.param([labelled("first", "1.5"), labelled("second", "x")], ["first", "second"], id="not an integer"),
         pytest.param([], ["first", "second"], id="unknown to the cache"),
         pytest.param([node("first", defect="d"), node("second", defect="d")], ["first", "second"], id="defective"),
     ],

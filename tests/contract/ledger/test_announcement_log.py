@@ -57,7 +57,7 @@ def test_append_succeeds_again_after_a_lost_response(log: AnnouncementLog) -> No
 
 @pytest.mark.parametrize(
     ("attempt", "withdrawn"),
-    [pytest.param("attempt-1", True, id="its own"), pytest.param("other", False, id="not that of another attempt")],
+    [pytest.param("attempt-1", True, id="the same attempt"), pytest.param("other", False, id="another attempt")],
 )
 def test_withdraws_announcement_of_the_same_attempt_only(log: AnnouncementLog, attempt: str, withdrawn: bool) -> None:
     log.append(announcement(1))

@@ -86,7 +86,7 @@ def test_uses_the_applied_configuration_to_count() -> None:
     [
         pytest.param({"profile": "label-priority"}, False, id="nodes alone"),
         pytest.param({"profile": "resource-segregation"}, False, id="nodes and their labels"),
-        pytest.param({"profile": "managed-resources"}, False, id="what the ledger counts"),
+        pytest.param({"profile": "managed-resources"}, False, id="resources that the ledger counts"),
         pytest.param({"profile": "full"}, True, id="other pods"),
         pytest.param({"profiles": {"batch": "full"}}, True, id="other pods, for one scheduler"),
     ],
@@ -168,7 +168,7 @@ def test_uses_the_last_known_document_while_the_table_is_unavailable() -> None:
 @pytest.mark.parametrize(
     ("seconds", "announces", "reads"),
     [
-        pytest.param(RETRY_SECONDS - 0.1, False, 2, id="no read for each call of an outage"),
+        pytest.param(RETRY_SECONDS - 0.1, False, 2, id="no read before the retry interval has passed"),
         pytest.param(RETRY_SECONDS, True, 3, id="the applied document, soon after the outage"),
     ],
 )

@@ -70,7 +70,7 @@ def test_reads_only_the_node_to_choose_a_device_beside_a_floating_pool() -> None
     [
         pytest.param(floating_slots, SLOTS, 7, "Insufficient example.com/slot in the cluster", id="only the cluster"),
         pytest.param(slots_and_seats, SEATS, 4, "Insufficient example.com/seat in the cluster", id="the cluster"),
-        pytest.param(slots_and_seats, NODE, 7, "Insufficient example.com/slot", id="the node beside the cluster"),
+        pytest.param(slots_and_seats, NODE, 7, "Insufficient example.com/slot", id="the node, not the cluster"),
         pytest.param(
             limited_slots, SLOTS_OF_ML, 5, "Insufficient example.com/slot in the pod's namespace", id="the namespace"
         ),

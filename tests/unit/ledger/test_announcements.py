@@ -199,7 +199,7 @@ def test_filter_of_each_plugin_sees_an_announced_pod(
             requesting(cpu="2"),
             requesting(memory="4Gi"),
             "node-a",
-            id="NodeResourcesBalancedAllocation: memory beside its cpu",
+            id="NodeResourcesBalancedAllocation: memory balances its cpu",
         ),
         pytest.param(
             "PodTopologySpread",

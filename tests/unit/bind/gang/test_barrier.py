@@ -252,7 +252,7 @@ class TestOneTopologyDomain:
             ),
         ],
     )
-    @pytest.mark.parametrize("is_lost", [False, True], ids=["by the gang's item", "where that is gone"])
+    @pytest.mark.parametrize("is_lost", [False, True], ids=["the gang's item exists", "the gang's item is lost"])
     def test_binds_a_replacement_only_in_the_domain_of_the_other_members(
         self, zone: str, outcome: BindOutcome, reason: str, is_lost: bool
     ) -> None:

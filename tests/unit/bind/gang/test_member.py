@@ -95,7 +95,7 @@ def test_member_on_a_node_proves_a_commit_whose_item_is_lost() -> None:
     ("gone", "gets", "liveness"),
     [
         pytest.param(MAX_GETS, MAX_GETS, MemberLiveness.NONE_LIVES, id="as many as may be read"),
-        pytest.param(MAX_GETS + 1, MAX_GETS, MemberLiveness.UNKNOWN, id="one more"),
+        pytest.param(MAX_GETS + 1, MAX_GETS, MemberLiveness.UNKNOWN, id="one more than may be read"),
         pytest.param(1000, MAX_GETS, MemberLiveness.UNKNOWN, id="a large gang"),
     ],
 )

@@ -93,7 +93,7 @@ def test_packing_zero_changes_yields_zero_items() -> None:
         pytest.param({"spec": " " * MAX_RAW_BYTES}, OmissionReason.TOO_LARGE, id="too large for readers"),
         pytest.param({"spec": "\ud800"}, OmissionReason.NOT_JSON, id="a lone surrogate"),
         pytest.param({"spec": 2**64}, OmissionReason.NOT_JSON, id="an integer of more than 64 bits"),
-        pytest.param({"spec": -(2**63) - 1}, OmissionReason.NOT_JSON, id="a negative one"),
+        pytest.param({"spec": -(2**63) - 1}, OmissionReason.NOT_JSON, id="a negative integer of more than 64 bits"),
         pytest.param({"spec": {1: "one"}}, OmissionReason.NOT_JSON, id="a key that is not a string"),
         pytest.param({"spec": b"bytes"}, OmissionReason.NOT_JSON, id="bytes"),
         pytest.param(deep(300), OmissionReason.NOT_JSON, id="nested too deeply to encode"),

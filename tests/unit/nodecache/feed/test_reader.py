@@ -287,7 +287,7 @@ def test_malformed_log_item_does_not_change_the_state_of_the_reader(store: Store
 
 
 @pytest.mark.usefixtures("leader")
-@pytest.mark.parametrize("data", [GARBAGE, b""], ids=["garbage", "of another kind"])
+@pytest.mark.parametrize("data", [GARBAGE, b""], ids=["garbage", "empty"])
 def test_reports_malformed_chunk_immediately_and_recovers_with_next_snapshot(store: Store, data: bytes) -> None:
     store.overwrite_chunk(data)
     reading = Reading(store)

@@ -212,7 +212,7 @@ def test_snapshot_is_due_when_the_log_is_larger_than_the_last_snapshot(store: St
     assert read(store) == objects
 
 
-@pytest.mark.parametrize("off", [1, -1], ids=["old", "of a clock that was ahead"])
+@pytest.mark.parametrize("off", [1, -1], ids=["old", "written by a clock that was ahead"])
 def test_snapshot_is_due_long_before_its_chunks_expire(store: Store, leader: Writing, off: int) -> None:
     objects = state_of(ONE)
     leader.clock.set_wall(off * DAY / 5)
@@ -273,7 +273,7 @@ def test_object_that_cannot_be_stored_is_published_as_deleted_and_counted(store:
     assert len(leader.writer.omissions) == 1
 
 
-@pytest.mark.parametrize("after", [node("bad"), Change("nodes", "bad", None)], ids=["mended", "gone"])
+@pytest.mark.parametrize("after", [node("bad"), Change("nodes", "bad", None)], ids=["storable again", "deleted"])
 def test_object_is_no_longer_counted_when_it_is_storable_or_deleted(leader: Writing, after: Change) -> None:
     leader.flush(BAD)
     leader.flush(after)
