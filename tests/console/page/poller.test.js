@@ -13,6 +13,17 @@ function settled() {
   });
 }
 
+/** Creates a promise, and the function that resolves it.
+ * @returns {[Promise<unknown>, (value: unknown) => void]} */
+function deferred() {
+  /** @type {(value: unknown) => void} */
+  let arrive = () => {};
+  const promise = new Promise((resolve) => {
+    arrive = resolve;
+  });
+  return [promise, arrive];
+}
+
 /** Creates a poller. Its session returns the answers in order or throws errors; further requests wait for an abort.
  * @param {Record<string, unknown[]>} answers by path @param {boolean} [hasState] */
 function polling(answers, hasState = true) {
@@ -103,6 +114,29 @@ test('an aborted request for a path that is no longer shown is not reported', as
   await show('/never answered', 0);
   await show('/other', 0);
   assert.deepEqual(told, ['other']);
+});
+
+test('an answer that arrives after another path is shown is not reported', async () => {
+  const [late, arrive] = deferred();
+  const { show, told } = polling({ '/d': [late], '/other': ['other'] });
+  await show('/d', 0);
+  await show('/other', 0);
+  arrive('late');
+  await settled();
+  assert.deepEqual(told, ['other']);
+});
+
+test('a state that changes during a request does not abort the request', async () => {
+  const [late, arrive] = deferred();
+  const { show, shown, told, asked } = polling({ '/d': [late, 2] });
+  await show('/d', 0);
+  shown.state = 1;
+  await show('/d', 0);
+  arrive(1);
+  await settled();
+  assert.deepEqual([told, asked.length], [[1], 1]);
+  await show('/d', 1);
+  assert.deepEqual(told, [1, 2]);
 });
 
 test('a document that is not available yet is requested again', async () => {

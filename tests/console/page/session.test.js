@@ -67,6 +67,14 @@ test('a session that the console refuses is forgotten, and a newer one of anothe
   assert.deepEqual(await made.document('/api/cluster'), { sequence: 4 });
 });
 
+test('a refused session does not remove the newer session that another tab has stored meanwhile', async () => {
+  const { made, kept } = session({ 'GET /api/cluster Bearer old': [401, { reason: 'no' }] }, 'old');
+  const refused = made.document('/api/cluster');
+  kept.set(STORED, 'k1');
+  await assert.rejects(refused, NoSession);
+  assert.equal(kept.get(STORED), 'k1');
+});
+
 test('a refusal is thrown with its status and its reason', async () => {
   const { made } = session(ANSWERS, 'k1');
   await assert.rejects(made.document('/api/pods'), new Refused(503, 'not yet'));
