@@ -59,7 +59,7 @@ def filter_answer(environment: Mapping[str, str]) -> Any:
     until = time.monotonic() + FIRST_CALL_SECONDS
     while True:
         answer = call(environment, "scheduler/filter", body)
-        if not (answer["Error"] or "").startswith("the time for the answer was over") or time.monotonic() > until:
+        if not (answer["Error"] or "").startswith("the deadline passed") or time.monotonic() > until:
             return answer
 
 

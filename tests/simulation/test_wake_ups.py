@@ -18,7 +18,7 @@ CAUGHT_LATE = {"late_rejection_within_two_seconds": 139, "list_shows_everything"
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
-def test_every_waiting_pod_is_woken(first: int) -> None:
+def test_every_waiting_pod_that_fits_is_woken(first: int) -> None:
     for seed in range(first, first + PER_TEST):
         WakeUpHistory(Plan.drawn(seed)).run()
 

@@ -179,7 +179,7 @@ def test_overloaded_server_raises_instead_of_reporting_a_lost_version(server: Dr
             asking.result(PATIENCE_SECONDS)
 
 
-def test_projects_objects_page_by_page(server: DrivenApiServer, begin: Begin) -> None:
+def test_projects_listed_objects_and_skips_malformed_objects(server: DrivenApiServer, begin: Begin) -> None:
     pods = KubernetesListerWatcher(
         server.api(),
         PODS,

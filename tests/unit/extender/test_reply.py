@@ -151,7 +151,7 @@ def test_response_reports_a_decision_that_takes_too_long(
     assert (line["level"], line["outcome"]) == ("INFO", outcome)
 
 
-LATE = "the time for the answer was over before the decision: a cold start, or a slow table"
+LATE = "the deadline passed before the decision: a cold start, or a slow table"
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ class Failure:
 
 def deadline_passed(pod: str, cause: str = "") -> Failure:
     """Return a temporary failure: the next call may have more time. cause: the reason for the delay, if known."""
-    reason = cause or "the time for the answer was over before the decision: a cold start, or a slow table"
+    reason = cause or "the deadline passed before the decision: a cold start, or a slow table"
     return Failure(FailureOutcome.DEADLINE_PASSED, reason, pod)
 
 

@@ -55,7 +55,7 @@ PAUSES, PAUSE_SECONDS = 50, 0.005
 
 NOT_RUNNING = "does the watcher run?"
 NO_NEWS = "the watcher publishes but hears nothing from the API server, or a clock was set"
-CLOCKS_DIFFER = "the watcher publishes: its clock and the one of this process differ"
+CLOCKS_DIFFER = "the watcher publishes: its clock differs from this process's clock"
 
 
 class StalenessReason:

@@ -244,7 +244,7 @@ def test_proposes_amounts_that_leave_room_for_pods_that_are_tried_first() -> Non
     ]
 
 
-def test_gang_requests_are_lowered_to_fit_beside_pods_that_are_tried_first() -> None:
+def test_proposes_gang_requests_that_fit_beside_pods_that_are_tried_first() -> None:
     gang = [member_object(f"m{each}", "g", 2, requests={"cpu": "2"}) for each in range(2)]
     first = asks("first", cpu="1", priority=5)
     found = target({"kind": "Pod", **gang[0]}, NODE, {"kind": "Pod", **gang[1]}, first, document=GANGS)

@@ -86,7 +86,7 @@ def test_node_with_only_daemon_set_pods_is_unused() -> None:
     assert load(nodes).unused == 2
 
 
-def test_counts_managed_resources_by_the_configuration() -> None:
+def test_counts_a_resource_only_if_the_configuration_manages_it() -> None:
     holder = pod("p", "1")
     holder["spec"]["containers"][0]["resources"]["requests"]["example.com/seat"] = "1"
     labelled = replace(node("a", holder), labels={"seats": "4"})

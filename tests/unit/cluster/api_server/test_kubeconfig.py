@@ -68,7 +68,7 @@ def _cluster(**fields: object) -> dict[str, object]:
         ),
     ],
 )
-def test_matches_the_kubernetes_client_and_uses_that_client_only_if_needed(
+def test_kubeconfig_is_read_as_by_the_kubernetes_client(
     changed: dict[str, object], needs_client: bool, tmp_path: Path
 ) -> None:
     document = _document(**changed)

@@ -248,7 +248,7 @@ def test_waits_for_a_missing_chunk_while_there_is_time(store: Store, seconds: fl
 
 
 @pytest.mark.usefixtures("leader")
-def test_reports_gap_after_the_snapshot_without_loading_it_again(store: Store) -> None:
+def test_gives_up_after_three_reads_of_a_log_with_a_gap(store: Store) -> None:
     store.lose_log(2)
     reading = Reading(store)
     with pytest.raises(NothingPublished, match=INCOMPLETE):

@@ -76,7 +76,7 @@ will not appear."""
 
 NOTHING_PUBLISHED = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
 INCOMPLETE = "a part of the node cache is missing; the watcher's next snapshot replaces it"
-DEADLINE_PASSED = "the time for the answer was over before the node cache was read: a cold start, or a slow table"
+DEADLINE_PASSED = "the deadline passed before the node cache was read: a cold start, or a slow table"
 MALFORMED = "a part of the node cache is malformed; the watcher's next snapshot replaces it"
 
 S = TypeVar("S")

@@ -104,8 +104,7 @@ def rules_of(settings: BindSettings) -> Callable[[], BindRules]:
 
 
 DEADLINE_PASSED = (
-    "the time for the answer was over before the configuration and the credentials were read: a cold start, or a slow "
-    "table"
+    "the deadline passed before the configuration and the credentials were read: a cold start, or a slow table"
 )
 
 

@@ -100,7 +100,7 @@ BOOTING: dict[str, Any] = {"status": {"phase": "Pending"}}
 @pytest.mark.parametrize(
     "state", [CORDONED, LEAVING, NOT_READY, BOOTING], ids=["cordoned", "leaving", "not ready", "not running"]
 )
-def test_broken_node_is_never_the_model_of_a_new_node(state: dict[str, Any]) -> None:
+def test_unusable_node_is_never_the_template_of_a_proposed_node(state: dict[str, Any]) -> None:
     full = [pod_with(f"w{name}", nodeName=name, priority=9, requests={"cpu": "4"}) for name in "abc"]
     wanted, broken = pod_with(requests={"cpu": "3"}), node_with("a", **state)
     assert "add a node" not in str(changes(wanted, broken, full[0]))

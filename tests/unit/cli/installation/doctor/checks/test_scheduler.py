@@ -103,7 +103,9 @@ def test_checks_each_field_of_the_extender(entry: dict[str, Any], check: str, re
         pytest.param({"urlPrefix": "https://u:hidden@berth/scheduler"}, "credentials", WARNING, "fact 37", id="secret"),
     ],
 )
-def test_reports_transport_of_extender(entry: dict[str, Any], check: str, result: Result, message: str) -> None:
+def test_checks_transport_security_and_credentials_of_the_extender_entry(
+    entry: dict[str, Any], check: str, result: Result, message: str
+) -> None:
     found = findings(document(**entry), str(entry.get("urlPrefix", ADDRESS)))
     expect(found, check, result, message)
     assert "hidden" not in str(found)
