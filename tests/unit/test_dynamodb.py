@@ -110,7 +110,7 @@ LEDGER_WRITES: list[tuple[str, str, Callable[[DynamoDBLedgerTable], object]]] = 
 def test_watcher_retries_its_write_later_while_a_transaction_holds_the_item(
     operation: str, write: Callable[[DynamoDBLedgerTable], object]
 ) -> None:
-    """As after any table error. A response with a ledger would mean that another watcher had written."""
+    """The write raises, as after any table error: a returned ledger would mean that another watcher has written."""
     with stubbed() as (client, stub):
         holds_item(stub, operation)
         with pytest.raises(ItemHeld, match="ledger table ledger: a transaction holds the item"):

@@ -40,7 +40,7 @@ Answer = Callable[[Binding], Created | Refused | Unanswered]
 
 
 class CountingTable(InMemoryLedgerTable):
-    """Records the calls, and checks that each reserved entry has an open reservation when it is written."""
+    """Records the calls, and checks that each entry has an open reservation from its write until its release."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class CountingTable(InMemoryLedgerTable):
 
 @dataclass
 class Answering(PodBinder):
-    """The API server. answer: answers a Binding, by default as the cluster does. before: actions, one per Binding."""
+    """The API server. answer: responds to a Binding; by default the cluster does. before: one action per Binding."""
 
     cluster: CountedCluster
     answer: Answer | None = None
@@ -157,7 +157,7 @@ class PoolWorld:
 
 
 def floating_slots(units: int = 2) -> PoolWorld:
-    """Return a world that counts 8 slots in the cluster, and none on the nodes."""
+    """Return a world that counts slots only in the cluster, which has 8."""
     return PoolWorld(FLOATING_SLOTS, {SLOTS: 8}, units)
 
 

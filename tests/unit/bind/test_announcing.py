@@ -59,7 +59,7 @@ def test_rejects_pod_that_conflicts_with_an_announced_pod() -> None:
 
 
 def test_binds_without_rechecking_unless_a_rule_reads_other_pods() -> None:
-    """bind does not read the log then. It reads the configuration every 10 s, and the node cache in each call."""
+    """Without such a rule, bind reads only the configuration, every 10 s, and the node cache, in each call."""
     world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
     assert world.bind("p").outcome is BindOutcome.BOUND
     assert world.announced() == []
@@ -228,7 +228,7 @@ def test_announces_without_rechecking_if_only_scores_read_pods(monkeypatch: pyte
 
 
 def test_binds_without_announcement_if_only_scores_read_pods_and_the_cache_is_stale() -> None:
-    """A preference does not stop a pod."""
+    """A score is only a preference, so it must not prevent a bind."""
     world = World(SCORES_ALONE)
     world.published.clock.advance(1_000)
     assert world.bind("p").outcome is BindOutcome.BOUND
@@ -236,7 +236,7 @@ def test_binds_without_announcement_if_only_scores_read_pods_and_the_cache_is_st
 
 
 class UnavailableLog(InMemoryAnnouncementLog):
-    """Fails the given call. is_written: the failed append is written all the same."""
+    """Fails the given call. is_written: whether a failed append is written nevertheless."""
 
     def __init__(self, call: str, *, is_written: bool = False) -> None:
         super().__init__()
@@ -283,7 +283,7 @@ def test_refuses_pod_that_cannot_be_announced_only_if_a_filter_reads_pods(
     announced: list[tuple[int, str, bool]] | None,
     refuses: bool,
 ) -> None:
-    """A score is a preference, which does not stop a pod."""
+    """A score is only a preference, so it must not prevent a bind."""
     world = World(FULL if refuses else SCORES_ALONE, log=log())
     for attribute, value in pod.items():
         setattr(world, attribute, value)
@@ -329,7 +329,7 @@ def test_refuses_if_too_little_time_is_left_to_evaluate() -> None:
 
 
 def test_refuses_pod_that_is_too_expensive_to_evaluate() -> None:
-    """The pod is not evaluated again for a while: bind has the time limit of filter."""
+    """bind has the same time limit as filter: a pod that exceeds it is not evaluated again for a while."""
     looks: list[float] = []
 
     def clock() -> float:

@@ -38,7 +38,7 @@ class NoAnnouncements(Announcements):
 
 
 class Bind:
-    """A warm bind environment whose deployed configuration counts nothing, and a ledger that counts."""
+    """A bind environment whose deployed configuration does not count resources, and a ledger that counts."""
 
     def __init__(self, refresh_seconds: float = REFRESH_SECONDS) -> None:
         self.clock = EnvironmentClock()
@@ -173,7 +173,7 @@ def test_uses_the_last_known_document_while_the_table_is_unavailable() -> None:
     ],
 )
 def test_reads_the_document_again_soon_after_a_failure(seconds: float, announces: bool, reads: int) -> None:
-    """config apply waits for one interval only: a failure must not add another."""
+    """`config apply` waits for one refresh interval only, so a failure must not add another interval."""
     bind = warm_with_other_document_applied()
     bind.outage = True
     bind.counting.current()
@@ -190,7 +190,7 @@ def test_cold_environment_raises_while_the_table_is_unavailable() -> None:
         bind.counting.current()
 
 
-# Whether bind may reserve, by the Lease of the ledger and the identity of its store.
+# bind may reserve only if its store holds the Lease of the ledger and has finished the takeover.
 
 HELD = Lease(LeaseSpec("store-1", 30, 0.0, 0.0, 4), 9, "lease-1", "")
 

@@ -182,7 +182,7 @@ def test_makes_additional_calls_only_for_surplus_reservations() -> None:
 
 
 class TakenOverTable(InMemoryLedgerTable):
-    """Carries out the first write and loses its answer, after another bind has taken the entry over."""
+    """Carries out the first write, lets another bind take the entry over, and then loses the answer to the write."""
 
     is_lost = False
 
@@ -199,8 +199,8 @@ class TakenOverTable(InMemoryLedgerTable):
 
 
 def test_does_not_take_an_entry_back_after_a_lost_answer() -> None:
-    """An expiry that has read the entry under this attempt's id would release it under the pod that the other bind
-    places."""
+    """If this bind took the entry back, an expiry that has read the entry with this attempt's id would release it,
+    although the other bind places the pod."""
     harness, table = ReconcilerHarness(), TakenOverTable()
     table.create(new_ledger(NODE, {SLOT: 4}, {}, 0))
     reservations = Reservations(table, lambda: "this bind", harness.clock, call_seconds=0.0)

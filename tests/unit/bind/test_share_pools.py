@@ -1,4 +1,4 @@
-"""Reservations in floating pools: alone or beside a node, by label, and taken over."""
+"""Reservations in floating pools, with or without a reservation on the node: creation, takeover and release."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_refuses_bind_while_a_ledger_is_rebuilt_even_after_an_earlier_attempt(ow
 
 
 def test_returns_contended_if_the_entry_in_the_pool_is_bound() -> None:
-    """The watcher has confirmed the pod, after bind read it."""
+    """As if the watcher had confirmed the pod after bind read it from the API server."""
     world = slots_and_seats()
     bound = Entry(world.pod, EntryState.BOUND, "", {SEATS: 2}, 0.0)
     world.table.delete_if_empty(SEATS, 1)

@@ -27,7 +27,7 @@ NODES = (node("node-a"), node("node-b"))
 
 
 def on(name: str) -> list[Pod]:
-    """Return the cache's pod p on this node; empty: unbound."""
+    """Return pod p as the cache has it: on this node, or unbound if the name is empty."""
     return read_pods([pod_object("p", node_name=name)])[0]
 
 
@@ -243,7 +243,7 @@ class PrefersToBeAlone(ScorePlugin):
 
 
 def test_custom_scoring_plugin_sees_an_announced_pod(tmp_path: Path) -> None:
-    """Its profile has no filter, and no cluster-wide plugin."""
+    """The profile contains only this plugin, so neither a filter nor a cluster-wide plugin."""
     (tmp_path / "berth_plugins").mkdir()
     (tmp_path / "berth_plugins" / "soft.py").write_text(SOFT_RULE)
     with installed_plugins(tmp_path):

@@ -21,7 +21,7 @@ def pod(
     size: str | None = None,
     shared: str = "{}",
 ) -> dict[str, object]:
-    """nominated: its nominated node. gang: whether it belongs to `train`. size: the gang's. shared: shared fields."""
+    """Return a pod. nominated: its nominated node. gang: whether it is in the gang `train`. size: its gang's size."""
     annotations = {} if size is None and not gang else GANG if size is None else {**GANG, "berth.dev/gang-size": size}
     if phase in ("Succeeded", "Failed"):
         return {"metadata": {"uid": uid}, "status": {"phase": phase}}

@@ -71,7 +71,7 @@ class World:
         return None if item is None else item.state
 
     def after(self, seconds: float) -> GangState | None:
-        """Return the state after the watch has worked so many seconds later."""
+        """Let this many seconds pass and the watch work once, and return the state."""
         self.clock.advance(seconds)
         self.watch.work()
         return self.state()
@@ -161,7 +161,7 @@ class TestExpiryOfReservations:
         assert reads["put"] <= 2
 
     def test_does_not_release_reservations_of_a_round_that_changed_since_the_read(self) -> None:
-        """The round may be committed by now; the next check finds out."""
+        """The round may have been committed since the read; the next check reads it again."""
         item = in_state(GangState.PREPARING)
         world = World(item)
         may_expire = world.watch.expiry_check()
@@ -173,7 +173,7 @@ class TestExpiryOfReservations:
 
 
 def test_ended_round_is_kept_without_members() -> None:
-    """filter reads the items of all gangs."""
+    """filter reads the items of all gangs, so an item that is only kept must be small."""
     world = World(in_state(GangState.ENDED))
     assert world.after(EXPIRY_SECONDS) is GangState.ENDED
     item = world.gangs.gang(TRAIN)

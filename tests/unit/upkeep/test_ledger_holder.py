@@ -21,7 +21,7 @@ READY = Marker(MarkerState.READY, 1, 0.0, "ready")
 
 
 class Store:
-    """One store and its watcher. `refusals`: the published reasons why the store does not count; empty if it counts."""
+    """One store and its watcher. `refusals`: the published reasons why it does not count; an empty one if it counts."""
 
     def __init__(self, name: str, lease: LeaseInMemory, wall: float = 0.0, *, is_new: bool = False) -> None:
         """is_new: whether its table does not have a marker yet."""
@@ -49,7 +49,7 @@ class Store:
         )
 
     def run(self, seconds: float) -> None:
-        """Run the steps when they are due, for so long."""
+        """Run each step when it is due, for this many seconds."""
         while seconds > 0:
             pause = min(seconds, max(0.1, self.holder.step()))
             self.clock.advance(pause)

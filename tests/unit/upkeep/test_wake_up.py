@@ -64,8 +64,8 @@ class Scene:
         complete: bool = True,
         listed_at: float = 0.0,
     ) -> None:
-        """Publish after so many seconds. pods_until: how many seconds old the published pods are. listed_at: when they
-        were last listed."""
+        """Publish after this many seconds. pods_until: the age of the published pods in seconds. listed_at: the time
+        of the last list of pods."""
         self.clock.advance(after)
         for resource, key, obj in changes:
             if obj is None:
@@ -306,7 +306,7 @@ def test_gang_that_does_not_fit_is_woken_at_most_every_3_seconds() -> None:
 
 
 def test_gang_is_woken_within_3_seconds_while_other_pods_change() -> None:
-    """With the backoff of 3 s that is at most 5 s."""
+    """With the publication and the next retry, the scheduler tries a gang that fits within 5 s."""
     scene = Scene(node_change(), MEMBER)
     busy_minutes(scene, 5)
     for _ in range(20):
@@ -326,7 +326,7 @@ def test_recreated_pod_keeps_the_limit_of_its_name() -> None:
     assert wake_ups <= BURST + 5 * 60 / REFILL_SECONDS
 
 
-def test_new_pod_is_woken_at_once_although_another_stays_unschedulable() -> None:
+def test_new_pod_is_woken_at_once_although_another_pod_stays_unschedulable() -> None:
     scene = Scene(node_change(), WAITING)
     busy_minutes(scene, 5)
     scene.publish(pod_change("new", pod(rejected=True)), after=1.0)

@@ -150,7 +150,7 @@ def test_binds_remaining_members_individually_if_the_item_of_a_committed_gang_is
     assert world.bound() == set(world.members)
 
 
-def test_waits_for_all_members_if_only_a_stale_cache_shows_others_on_nodes() -> None:
+def test_waits_for_all_members_if_only_a_stale_cache_shows_members_on_nodes() -> None:
     world = GangWorld(gang_of(4))
     world.run(5.0)
     world.cache = cluster_of(world.pods, {member.node for member in gang_of(4)})
@@ -172,7 +172,7 @@ def test_waits_for_all_members_if_only_a_stale_cache_shows_others_on_nodes() -> 
     ],
 )
 @pytest.mark.parametrize("when_stale", [*WhenStale])
-def test_does_not_bind_one_member_without_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
+def test_does_not_bind_lone_member_without_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
     world = GangWorld(gang_of(4))
     world.cache = FixedNodeCache(CONFIGURATION, CacheUnavailable("the data is 300 s old", when_stale))
     if not annotated:
@@ -200,7 +200,7 @@ def test_reports_a_degraded_gang_if_a_member_disappears_after_the_commit() -> No
     ],
 )
 def test_exempt_gang_pod_is_bound_individually(names: dict[str, Any]) -> None:
-    """filter passes it: a policy must not bar the cluster's own agents."""
+    """filter passes the pod too, because a policy must not block the cluster's own agents."""
     world = GangWorld(gang_of(4, priority=SYSTEM_CRITICAL_PRIORITY))
     world.pods.change("train-0", **names)
     world.schedule(world.members["train-0"], tries=1)
@@ -227,11 +227,11 @@ class TestOneTopologyDomain:
 
     @staticmethod
     def world(*zones: str, minimum: int, per_node: int = 1) -> GangWorld:
-        """Return a world with a member for each zone, and `per_node` members on a node."""
+        """Return a world with one member for each of these zones, and `per_node` members on each node."""
         members = gang_of(len(zones), minimum=minimum, topology_key=ZONE, per_node=per_node)
         return GangWorld(members, zones=dict(zip([member.node for member in members], zones, strict=True)))
 
-    def test_binds_members_of_one_domain_and_rejects_members_of_others(self) -> None:
+    def test_binds_members_of_one_domain_and_rejects_other_members(self) -> None:
         world = self.world("b", "a", "b", "a", "b", minimum=3)
         world.run(10.0, tries=1)
         assert world.bound() == {"train-0", "train-2", "train-4"}

@@ -1,4 +1,4 @@
-"""Gangs that contend for the domain: which gang is placed, how the others wait in bind, and what they leave behind."""
+"""Gangs that contend for the domain: which gang is placed, how other gangs wait in bind, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class TestGangsThatWaitForAnother:
 
 
 class TestGangThatNeverComesToItsEnd:
-    """One member never reaches bind, and the calls of the others overlap, so the gang's round stays open."""
+    """One member never reaches bind, and the calls of the other members overlap, so the gang's round stays open."""
 
     @staticmethod
     def world(*endless: str, http_timeout: float) -> GangWorld:
@@ -138,7 +138,7 @@ class TestGangThatNeverComesToItsEnd:
 
 
 class SeenAnnouncements(Announcements):
-    """Records the open gang at each announcement."""
+    """Records the member's gang and the open gang at each announcement."""
 
     def __init__(self, world: GangWorld) -> None:
         self._world = world
@@ -171,7 +171,7 @@ class TestAnnouncements:
         assert {gang == opened for gang, opened in announcements.seen} == {True}
 
     def test_announcement_is_withdrawn_before_the_call_queues(self) -> None:
-        """The gang was open at an earlier read of the domain."""
+        """The member was announced because its gang was open at an earlier read of the domain."""
         table = InMemoryGangTable(InMemoryLedgerTable())
         table.put_domain(Domain(claim("other", opened_at=1.0), 1), Domain())
         found = gang_of_pod(members("train", 4)[0], {}, ENABLED)

@@ -14,7 +14,7 @@ from tests.simulation.gangs.binds import CONFIGURATION, ZONE, GangWorld, Member,
 POLICY = CONFIGURATION.model_copy(update={"profile": "managed-resources"}).policy()
 GANG = gang_of(4, minimum=3)
 LEADER, *WORKERS = [replace(GANG[0], priority=SYSTEM_CRITICAL_PRIORITY), *GANG[1:]]
-"""The leader is exempt: it is bound without the others."""
+"""The leader is exempt, so bind does not wait for the workers."""
 
 IN_ONE_ZONE = [replace(each, topology_key=ZONE) for each in (LEADER, *WORKERS)]
 ZONES = {LEADER.node: "a"} | {worker.node: "b" for worker in WORKERS}
@@ -33,7 +33,7 @@ def filtered(world: GangWorld, asked: list[Member]) -> list[Member]:
 
 
 def bound(world: GangWorld, sent: list[Member]) -> set[str]:
-    """Return the members that one try of bind binds."""
+    """Try bind once for each of these members, and return the names of all members that become bound."""
     before = world.bound()
     for member in sent:
         world.schedule(member, tries=1)
@@ -139,7 +139,7 @@ class TestOneRule:
         assert bound(world, passing) == case.wanted
 
     def test_bind_does_not_bind_pods_that_filter_rejects(self, case: Case) -> None:
-        """The scheduler still sends them to bind if filter has passed them on stale data."""
+        """The scheduler can still send these pods to bind, because filter may have passed them on stale data."""
         world = case.world()
         world.publish()
         assert bound(world, [world.members[name] for name in case.asked]) == case.wanted

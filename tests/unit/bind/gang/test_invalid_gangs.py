@@ -72,7 +72,7 @@ def assert_filter_rejects(world: GangWorld, name: str, reason: str) -> None:
 
 
 def assert_nothing_is_left(world: GangWorld) -> None:
-    """Check that there is no share, reservation or Binding, and no open gang for which others would wait."""
+    """Check that there is no share, reservation or Binding, and no open gang for which other gangs would wait."""
     assert world.bound() == set()
     assert world.held() == {}
     assert world.ledger.open_reservations() == []

@@ -20,7 +20,7 @@ COMMITTED = WAITING = [intent(f"train-{number}") for number in range(3)]
 
 @dataclass
 class ApiServer:
-    """Records the names of the pods that it was asked for."""
+    """Records the names of the requested pods."""
 
     pods: PodsInMemory = field(default_factory=PodsInMemory)
     asked: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class ApiServer:
         return self.pods.pod("ml", name, 1.0)
 
     def of(self, *names: str, uid: str = "", **changes: Any) -> ApiServer:
-        """Add these pods. uid: set if they are other pods with the names of members."""
+        """Add pods with these names. uid: their UID; by default the UID of the member with the same name."""
         for name in names:
             self.pods.add(name, uid or f"uid-{name}", {})
             self.pods.change(name, **changes)

@@ -90,7 +90,7 @@ class UnansweredOnce(Turns):
 class TestUnansweredCall:
     @pytest.mark.parametrize("name", ["GetItem domain", "GetItem gang"])
     def test_member_continues_to_wait_after_a_table_error(self, name: str) -> None:
-        """The member's intent is in the gang's item, and the others commit with it."""
+        """The member's intent is in the gang's item, and the other members commit with this intent."""
         first, *others = gang_of(4)
         world = GangWorld([first, *others])
         world.world.start(first.name, lambda: world.bind(first, UnansweredOnce(world.world, name)))

@@ -30,7 +30,7 @@ GPU = "example.com/gpu"
 
 
 class ThrottledClient:
-    """Returns the given number of items in each read, and leaves the others unprocessed."""
+    """Returns the given number of items in each read, and leaves the other items unprocessed."""
 
     def __init__(self, answered: Sequence[int]) -> None:
         self._answered = list(answered)

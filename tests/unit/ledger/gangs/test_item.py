@@ -137,7 +137,7 @@ def test_commit_is_empty_if_fewer_calls_than_the_minimum_still_wait() -> None:
 
 
 class TestQueue:
-    """Which gangs may wait in bind while another one is open."""
+    """Which gangs may wait in bind while another gang is open."""
 
     FULL = Domain(claim("other"), 4, queue={OTHER: QueuedGang(MAX_QUEUED_MEMBERS - 3, NOW + 1)})
 

@@ -1,4 +1,4 @@
-"""The ledger's items: written and read, and what happens to an item that Berth did not write."""
+"""Reading the ledger's items: unreadable attributes, and the epoch of a ledger that is being rebuilt."""
 
 from __future__ import annotations
 

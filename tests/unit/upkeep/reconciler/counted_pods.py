@@ -12,12 +12,12 @@ EXPIRY = 30.0
 
 
 def by_device(units: int = 8) -> ReconcilerHarness:
-    """Return a harness with a node that has two devices of so many slots each, and its ledger."""
+    """Return a harness with a node that has two devices of `units` slots each, and its ledger."""
     return with_ledger(ReconcilerHarness(counting=BY_DEVICE), units)
 
 
 def by_annotation(units: int = 8) -> ReconcilerHarness:
-    """Return a harness with a node of so many slots, which pods request by an annotation, and its ledger."""
+    """Return a harness with a node of `units` slots, which pods request by an annotation, and its ledger."""
     return with_ledger(ReconcilerHarness(counting=BY_ANNOTATION), units)
 
 

@@ -27,7 +27,7 @@ BOUND, RESERVED = EntryState.BOUND, EntryState.RESERVED
 EXPIRY = 30.0
 OTHER = "node-b"
 EARLY = "a-node"
-"""A node whose ledger is reconciled before the ledgers of floating pools: the order is by name."""
+"""A node whose ledger is reconciled before the ledgers of floating pools, because the order is by name."""
 
 SLOTS, SEATS = cluster_pool(SLOT), cluster_pool(SEAT)
 IN_A, IN_B = label_pool(SLOT, ZONE, "a"), label_pool(SLOT, ZONE, "b")
@@ -64,7 +64,7 @@ class CheckedTable(InMemoryLedgerTable):
 
 
 def harness_of(counting: Counting, *nodes: str, units: int = 8) -> tuple[ReconcilerHarness, Reconciler]:
-    """Return published nodes with their ledgers, by default two, and a leader."""
+    """Return a harness with published nodes, by default two, and their ledgers; and a leader."""
     harness = ReconcilerHarness(counting=counting, table=CheckedTable())
     for name in nodes or (NODE, OTHER):
         harness.node(units, name)
@@ -72,7 +72,7 @@ def harness_of(counting: Counting, *nodes: str, units: int = 8) -> tuple[Reconci
 
 
 def led(harness: ReconcilerHarness, seconds: float = 1.0) -> Reconciler:
-    """Return a new leader that knows all published objects, after it has worked for so many seconds."""
+    """Return a new leader that knows all published objects, after it has worked for this many seconds."""
     harness.publish()
     leader = harness.lead()
     harness.run(leader, seconds)
@@ -100,7 +100,7 @@ def owners(harness: ReconcilerHarness) -> list[str]:
 
 
 def zones(**by_node: str) -> tuple[ReconcilerHarness, Reconciler]:
-    """Return nodes in these zones, by the last letter of the node's name, one node without a zone, and a leader."""
+    """Return a harness and a leader. by_node: zones by the last letter of a node's name; node-z is not in a zone."""
     harness = ReconcilerHarness(counting=SLOTS_OF_ZONES, table=CheckedTable())
     for letter, zone in by_node.items():
         harness.node(8, f"node-{letter}")

@@ -53,8 +53,8 @@ class ReconcilerHarness:
         expiry_check: Callable[[], Callable[[OpenReservation], bool]] | None = None,
         seconds: float | None = None,
     ) -> Reconciler:
-        """Return a new leader, of the next or of this epoch, that knows all published objects. seconds: it has worked
-        for so long."""
+        """Return a new leader that knows all published objects. epoch: by default the next epoch. seconds: the time
+        for which the leader has worked already."""
         self._epoch = self._epoch + 1 if epoch is None else epoch
         reconciler = Reconciler(
             table or self.table,
@@ -76,7 +76,7 @@ class ReconcilerHarness:
         return reconciler
 
     def publish(self, *reconcilers: Reconciler, seconds: float | None = None) -> None:
-        """Publish the changes so far, and pass them to the leader. seconds: then let it work for so long."""
+        """Publish the changes so far, and pass them to these leaders. seconds: the time for which each then works."""
         changes = self.cluster.publish()
         for reconciler in reconcilers:
             reconciler.update(*changes, self.clock.now)
@@ -84,7 +84,7 @@ class ReconcilerHarness:
                 self.run(reconciler, seconds)
 
     def run(self, reconciler: Reconciler, seconds: float = 0.0) -> None:
-        """Let it work for so long, and until there is nothing to do at once."""
+        """Let the leader work for this many seconds, and then until nothing is due at once."""
         until = self.clock.now + seconds
         for _ in range(MAX_STEPS):
             wait = reconciler.work()
@@ -94,7 +94,7 @@ class ReconcilerHarness:
         raise AssertionError("there is always something to do at once")
 
     def node(self, units: int = 8, name: str = NODE) -> None:
-        """Add a node with so many slots, or change its number of slots."""
+        """Add a node with `units` slots, or change its number of slots."""
         self.cluster.nodes[name] = units
 
     def place(self, name: str, units: int = 1, node: str = NODE, namespace: str = NAMESPACE) -> PodKey:
@@ -104,7 +104,7 @@ class ReconcilerHarness:
         return key
 
     def reserve(self, pod: PodKey, units: int = 1, node: str = NODE) -> Entry:
-        """Run the steps of a bind before its Binding: so many units of each resource, on the node and in its pools."""
+        """Run the steps of a bind before its Binding: `units` of each resource, on the node and in its pools."""
         zones = self.cluster.zones
         demands = [Demand(resource, units) for resource in self._counting.resources]
         floating = self._counting.floating.shares(demands, pod.namespace, {ZONE: zones[node]} if node in zones else {})

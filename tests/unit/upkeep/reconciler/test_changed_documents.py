@@ -22,7 +22,7 @@ from tests.fakes.counted_cluster import NAMESPACE, PERCENT, REQUEST, SEAT, SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 UNITS = 20
-"""Slots of a node without devices. With devices, each of two devices has so many slots."""
+"""Slots of a node without devices, or of each of the two devices of a node with devices."""
 EXPIRY = 40.0
 
 DEVICES = {"sizes": {"nodeLabel": "sizes"}}
@@ -137,8 +137,8 @@ class Documents:
         return 0 if found is None else sum(found.capacity.values())
 
     def assert_counted(self, before: int) -> None:
-        """Assert that every owner counts all running pods, and no more than its capacity. before: the amount of earlier
-        pods, which may exceed the capacity."""
+        """Assert that every owner counts all running pods, and that their requests are at most its capacity, or
+        `before`, the amount of earlier pods, if that is larger."""
         for owner in self.owners:
             found = self.harness.table.node(owner)
             assert self.demanded <= max(self.capacity(owner), before), found

@@ -1,4 +1,4 @@
-"""Expiry: which reservations are released, and what happens to the pod first."""
+"""Expiry: which reservations are released, and when their pod is touched first."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class TestExpiry:
         assert len(harness.table.open_reservations()) == 1
 
     @pytest.mark.parametrize("owner", [NODE, SEATS])
-    def test_releases_the_other_entry_if_one_is_gone(self, owner: str) -> None:
+    def test_releases_the_remaining_entry_if_the_other_entry_is_gone(self, owner: str) -> None:
         """The watcher ended between the releases."""
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS)
         key = reserved(harness, leader)
@@ -73,7 +73,7 @@ class TestExpiry:
         assert harness.table.open_reservations() == []
 
     @pytest.mark.parametrize("owner", [NODE, SEATS])
-    def test_releases_the_other_entry_if_one_belongs_to_a_later_attempt(self, owner: str) -> None:
+    def test_expiry_keeps_the_entry_of_a_later_attempt_and_releases_the_other_entry(self, owner: str) -> None:
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS)
         key = reserved(harness, leader)
         entry = harness.ledger(owner).entries[key.uid]
@@ -94,7 +94,7 @@ class TestExpiry:
 
     @pytest.mark.parametrize("nodes", [(NODE,), (OTHER, NODE)], ids=["another scheduler", "an earlier attempt"])
     def test_keeps_the_entry_of_the_cluster_if_the_pod_is_bound_to_another_node(self, nodes: tuple[str, ...]) -> None:
-        """The pod uses the cluster's seats there, too. nodes: of the attempts; the last attempt took over the entry."""
+        """The pod uses the cluster's seats on any node. nodes: of each attempt; the last one took over the entry."""
         harness, leader = harness_of(SLOTS_AND_FLOATING_SEATS)
         key = harness.cluster.create_pod("a", 2)
         publish(harness, leader)
@@ -123,7 +123,7 @@ class Died(BaseException):
 
 
 class DyingTable(CheckedTable):
-    """Shares the content of a table, and ends the process after so many writes of ledgers."""
+    """Shares the content of a table. Ends the process at the first write after `writes` changes of entries."""
 
     def __init__(self, table: CheckedTable, writes: int) -> None:
         self.__dict__ |= table.__dict__
@@ -163,7 +163,7 @@ def test_next_leader_completes_work_of_leader_that_died_between_two_owners(count
     assert harness.table.open_reservations() == []
 
 
-# ------------------------------------------------------------------------------------ pods that are not published whole
+# ------------------------------------------------------------------------------- pods that are not published completely
 
 
 def assert_all_hold(harness: ReconcilerHarness, name: str) -> None:
@@ -182,7 +182,7 @@ def assert_all_free(harness: ReconcilerHarness) -> None:
 
 
 class TestUnpublishedPod:
-    """A pod whose published requests do not lead to all of its entries."""
+    """A pod whose entries cannot all be derived from its published requests."""
 
     @pytest.mark.parametrize("node", [NODE, EARLY])
     @pytest.mark.parametrize("counting", kinds("seats", "slots and seats", "limit"))

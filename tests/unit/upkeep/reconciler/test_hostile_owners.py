@@ -94,7 +94,7 @@ def test_reports_divergence_once_per_change() -> None:
 
 
 @pytest.mark.parametrize("index", ["200", "1"])
-def test_charges_the_fullest_device_if_a_new_pod_names_one_without_room(index: str) -> None:
+def test_charges_the_fullest_device_if_a_new_pod_names_a_device_without_room(index: str) -> None:
     harness = by_device()
     leader = harness.lead()
     bound(harness, leader, "a", 3, FIRST)

@@ -1,4 +1,4 @@
-"""Reconciling one node: its ledger follows what is published of the node."""
+"""Reconciling one node: its ledger follows the published node and the published pods."""
 
 from __future__ import annotations
 

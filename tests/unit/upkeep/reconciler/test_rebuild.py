@@ -168,7 +168,7 @@ def test_does_not_create_a_ledger_for_a_new_node_if_the_marker_is_lost(harness: 
 
 @pytest.mark.parametrize("all_nodes", [True, False])
 def test_does_not_change_reservations_while_their_node_is_rebuilt(harness: ReconcilerHarness, all_nodes: bool) -> None:
-    """The expiry of a pod that is gone waits: the rebuild invalidates the pod's Bindings itself."""
+    """A deleted pod's reservation does not expire meanwhile: the rebuild itself invalidates the pod's Bindings."""
     leader = harness.lead()
     if all_nodes:
         harness.run(leader, 1)
@@ -202,7 +202,7 @@ def test_rebuilds_ledger_of_a_node_that_appears_during_the_rebuild(harness: Reco
 
 def test_reconciles_a_rebuilt_node_while_another_is_still_being_rebuilt(harness: ReconcilerHarness) -> None:
     class NotAnswering(ForwardingPods):
-        """Does not answer about the pod `late`."""
+        """Does not answer a request for the pod `late`."""
 
         def find(self, pod: PodKey) -> FoundPod | PodNotFound | Unanswered:
             return Unanswered("no answer") if pod.name == "late" else super().find(pod)

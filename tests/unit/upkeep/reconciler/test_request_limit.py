@@ -1,4 +1,4 @@
-"""The charge of a pod whose creator set `spec.nodeName`: at most what one pod can have."""
+"""The charge of a pod whose creator set `spec.nodeName` is at most the amount that one pod can have."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def forged(harness: ReconcilerHarness, leader: Reconciler, units: int) -> PodKey
     return key
 
 
-# The charge of a pod bound by others with one unreadable request: all its other requests.
+# A pod bound by others with one unreadable request is charged for all its other requests.
 
 SEAT = "example.com/seat"
 SEATS_AND_DEVICES = Counting(
@@ -205,7 +205,7 @@ def test_reports_an_uncharged_pod_again_after_it_is_recreated() -> None:
 
 
 def placed(harness: ReconcilerHarness, leader: Reconciler, value: str) -> PodKey:
-    """Publish a pod whose creator set spec.nodeName, with this annotation in place of an amount."""
+    """Publish a pod whose creator set spec.nodeName, with this value as its request annotation."""
     key = harness.cluster.create_pod("hidden", 6)
     harness.cluster.annotate("hidden", REQUEST, value)
     place(harness, leader)

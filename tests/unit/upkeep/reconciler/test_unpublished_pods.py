@@ -116,7 +116,7 @@ def test_rebuild_keeps_bound_entries_that_still_exist() -> None:
 
 
 class _Counted(ForwardingPods):
-    """Records the pods that were read in `found`."""
+    """Records in `found` the names of the pods that were read."""
 
     def __init__(self, pods: ReservedPods) -> None:
         super().__init__(pods)
