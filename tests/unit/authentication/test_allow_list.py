@@ -113,7 +113,7 @@ def test_formatted_list_is_parsed_to_the_same_entries(written: list[AllowListEnt
 
 
 @given(st.text(max_size=200))
-def test_allows_only_serials_in_the_text(text: str) -> None:
+def test_rejects_serial_that_is_not_on_the_allow_list(text: str) -> None:
     parse(text)
     assert parse(text).status([2**200], 0.0) is AuthorizerOutcome.NOT_LISTED
 

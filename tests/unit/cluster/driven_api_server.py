@@ -24,7 +24,7 @@ from berth.cluster.api_server.client import ApiServer
 from tests.fakes.clock import HandDrivenClock
 
 PATIENCE_SECONDS = 60.0
-"""Seconds that a test waits for an expected event. Only a failing test, or a machine that pauses, takes so long."""
+"""Seconds that a test waits for an expected event. Only a failing test, or a machine that pauses, takes this long."""
 
 
 class Exchange:

@@ -40,7 +40,7 @@ LICENCE, SLOT = {"name": "example.com/licence"}, {"name": "example.com/slot"}
 
 
 class Environment:
-    """A warm environment whose documents are applied in order."""
+    """The configurations of one environment, with these documents applied in order."""
 
     def __init__(self, *documents: str, deployed: str = "label-priority") -> None:
         self.store = InMemoryConfigurationStore(InMemoryItem())
@@ -144,7 +144,7 @@ def test_refuses_if_the_deployed_configuration_is_invalid_too() -> None:
     ],
 )
 def test_refuses_unreadable_counted_resources_and_bind_limits(document: str, unknown: str) -> None:
-    """Another document could count less, or bind more."""
+    """Another document could count fewer resources, or let bind cover more pods."""
     environment = Environment(OLDER, document)
     with pytest.raises(ConfigurationInvalid) as caught:
         environment.configurations.at("hash")

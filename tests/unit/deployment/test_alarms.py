@@ -17,7 +17,7 @@ NAMES = {"AWS::StackName": "berth", "Api": "api"}
 
 
 def test_watcher_alarm_is_on_after_three_minutes_without_publication() -> None:
-    """Without FILL it would be on after five minutes, when the data is older than maxStaleness."""
+    """Without FILL, the alarm would be on only after five minutes, when the data is older than maxStaleness."""
     metrics = Metrics()
     for minute in range(10):
         metrics.add("Berth", "PublishedAge", {"stack": "berth"}, minute * MINUTE + 7, [1.0])
@@ -26,7 +26,7 @@ def test_watcher_alarm_is_on_after_three_minutes_without_publication() -> None:
 
 
 def test_metrics_of_a_log_line_count_in_the_minute_of_its_timestamp() -> None:
-    """Three of five minutes: the alarm stays on while the three values are among the last seven minutes."""
+    """The alarm needs values in three of five minutes, and stays on while the three are among the last seven."""
     group = {"Namespace": "Berth", "Dimensions": [["stack"]], "Metrics": [{"Name": "Failures", "Unit": "Count"}]}
     metrics = Metrics()
     for minute in range(3):

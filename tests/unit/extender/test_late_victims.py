@@ -30,7 +30,7 @@ APART = {
 NODE = node_with("n", labels={"kubernetes.io/hostname": "n"}, allocatable={"cpu": "4"})
 VICTIM = pod_with("victim", nodeName="n", requests={"cpu": "2"})
 MATE = pod_with("mate", TEAM, nodeName="n")
-"""A pod that must be evicted only for a rule of Berth, such as a custom plugin: the scheduler does not propose it."""
+"""A pod that must be evicted because of a rule that only Berth evaluates, so the scheduler does not propose it."""
 
 OLD = [NODE, VICTIM]
 BOTH = [NODE, VICTIM, MATE]
@@ -43,7 +43,7 @@ def answer(
     deadline: float = 0.0,
     document: BerthConfiguration = FULL,
 ) -> tuple[set[str], int]:
-    """Return the victims and the number of pauses. versions: the cache has all changes of pods up to these."""
+    """Return the victims and the number of pauses. versions: the versions of pods that each cache has reached."""
     caches = [
         FixedNodeCache(document, each, version)
         if isinstance(each, CacheUnavailable)

@@ -1,4 +1,4 @@
-"""Every function with a route checks the client certificate itself if callers have one. Uses the real modules."""
+"""Every function with a route checks the client certificate itself under mutual TLS. The tests run the real modules."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ EXCEPTIONS = {
 
 
 def recorded(*handlers: Path) -> set[tuple[Path, str]]:
-    """Return each handler with a package and the function it called. One process imports all handlers."""
+    """Import all handlers in one process. Return each handler with a package and a function that the package called."""
     lines = run("-m", "tests.fakes.import_recorder", *map(str, handlers), **KEYS)
     return {(Path(handler), asked) for handler, _, asked in (line.partition(" ") for line in lines)}
 

@@ -53,7 +53,7 @@ def codedeploy() -> Iterator[tuple[Any, Stubber]]:
 
 @pytest.fixture(scope="module")
 def handlers(load_function: Load, cluster_dump: str) -> dict[str, Handler]:
-    """Return the real handlers on the session's stack. The filters wait only once for the node that does not exist."""
+    """Return the module's shared, real handlers: filter waits for the probe's unknown node only in its first call."""
     return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump} if verb == "bind" else {}) for verb in VERBS}
 
 

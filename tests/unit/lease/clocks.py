@@ -27,5 +27,5 @@ class EnvironmentClock(Clock):
         self._wall += seconds
 
     def set_wall(self, by: float) -> None:
-        """Set the wall clock, without any time passing."""
+        """Shift the wall clock by this many seconds, without any time passing."""
         self._wall += by

@@ -74,11 +74,11 @@ class Contender:
         return fence
 
     def fence(self) -> Fence | None:
-        """Return the fence that it would publish under now."""
+        """Return the fence for a publication at this time; None if this candidate must not publish."""
         return self.elector.fence()
 
     def publish(self, **attributes: object) -> bool:
-        """Publish under the current fence, and tell the elector."""
+        """Publish under the current fence, and report the result to the elector."""
         fence, now = self.fence(), self.clock.now()
         assert fence is not None, "it does not lead"
         written = self.store.publish(fence, attributes, renew_time=now.wall)

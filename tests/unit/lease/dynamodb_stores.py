@@ -1,4 +1,4 @@
-"""The lock on DynamoDB, with faults of the network: below botocore's retries, and above the server or emulator."""
+"""The lock on DynamoDB, with network faults that are injected between botocore's retries and the server or emulator."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class _OnTheWire(LeaseLock):
 
 
 def _answer(send: Send, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
-    """Send in place of botocore. The return value is the response; an exception is an error of the connection."""
+    """Send in place of botocore, with the planned fault. Return the response, or raise an error of the connection."""
     faults = _FAULTS.get()
     fault = None if faults is None else faults.take()
     if faults is None or fault is None:

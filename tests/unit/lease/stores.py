@@ -45,7 +45,7 @@ def stored_lease(
 
 
 class ObservedLock(LeaseLock):
-    """Records every call, and runs planned actions just before or after one: another candidate's step, a pause."""
+    """Records every call, and runs planned actions, such as another candidate's step, just before or after a call."""
 
     def __init__(self, lock: LeaseLock, faults: Faults) -> None:
         self._lock = lock
@@ -89,7 +89,7 @@ class ObservedLock(LeaseLock):
 
 
 class LeaseStore(ABC):
-    """One head item, and beside it the log of the node cache."""
+    """A store of one head item and of the node cache's log."""
 
     @abstractmethod
     def lock(self) -> ObservedLock:

@@ -80,7 +80,7 @@ class TestBotocoresRetry:
 
     @pytest.fixture
     def store(self, monkeypatch: pytest.MonkeyPatch) -> MotoStore:
-        monkeypatch.setattr("time.sleep", lambda _: None)  # before botocore tries again
+        monkeypatch.setattr("time.sleep", lambda _: None)  # botocore sleeps before it retries
         store = MotoStore()
         store.client = moto_client(attempts=2)
         return store

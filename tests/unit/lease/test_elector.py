@@ -79,7 +79,7 @@ def test_step_before_its_time_does_not_call_the_table(store: InMemoryStore) -> N
 
 
 def test_step_that_is_early_because_of_rounding_still_runs(store: InMemoryStore) -> None:
-    """The sum of a large time and a small one is not exact: the caller waited for the requested time."""
+    """Sums of a large time and a small time are not exact: a caller that waited long enough can seem early."""
     store.put(stored_lease("alpha"))
     beta = Contender(store, "beta", random=lambda: 0.1)
     beta.clock.advance(beta.elector.step().again_in - 1e-6)

@@ -353,7 +353,7 @@ def test_warm_up_loads_new_data() -> None:
 
 
 def test_warm_up_reads_the_head_with_eventual_consistency() -> None:
-    """A warm-up has no caller, and the next call reads again."""
+    """A warm-up does not answer a caller, and the next call reads the head again."""
     verbs = Verbs([labelled("n1", "10")])
     verbs.cache.current()
     verbs.table.calls.clear()

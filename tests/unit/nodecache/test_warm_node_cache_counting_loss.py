@@ -26,7 +26,7 @@ MARKER = Marker(MarkerState.READY, 1, 0.0, "nonce")
 
 
 class Filter:
-    """A warm environment, and a ledger that has a marker by default."""
+    """The node cache of an environment, and a ledger that has a marker by default."""
 
     def __init__(self, *, has_marker: bool = True) -> None:
         self.warnings: list[str] = []

@@ -90,7 +90,7 @@ def test_reads_the_head_before_responding_after_a_restore(monotonic: float, node
 
 @pytest.mark.parametrize("monotonic", MONOTONIC)
 def test_does_not_use_stale_data_of_a_restored_image(monotonic: float) -> None:
-    """Nothing was published since. The age is the age of the data, not of a process."""
+    """Nothing was published after the image was taken. The data ages even while no process runs."""
     image = Image()
     image.restore(monotonic)
     assert "older than maxStaleness" in str(image.cache.current().cluster)

@@ -18,7 +18,7 @@ LATE = 3
 
 
 class LatePublication:
-    """A cluster that publishes a node and all pods up to NEWER during a later pause of the cache."""
+    """Publishes a changed node, and all pods up to the version NEWER, in the cache's pause with the number `after`."""
 
     def __init__(self, after: int | None) -> None:
         self.verbs = Verbs(pause=self.pause)

@@ -46,7 +46,7 @@ def test_trial_loads_missing_parts_without_changing_the_environment(is_loaded: b
     settings = PolicySettings(cache_table="t", configuration=POLICY_OF_NODES)
     with tables_opened_by(lambda settings, calls: opened):
         cache, for_trial = node_cache(settings, "filter"), trial_cache(settings)
-    # From here on as in calls: berth serve replaces the tables only while it loads the functions.
+    # The calls run outside of the block, because berth serve replaces the tables only while it loads the functions.
     before = cache.current(reads=NODES_AND_PODS if is_loaded else NODES_ONLY).cluster
     tried = for_trial(NODES_AND_PODS).current(reads=NODES_AND_PODS).cluster
     assert isinstance(tried, Snapshot)

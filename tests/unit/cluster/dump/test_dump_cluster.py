@@ -270,7 +270,7 @@ def test_ignores_binding_if_the_file_has_the_pod_on_another_node(dumped: Dumped)
 
 
 def observed_at(dumped: Dumped) -> float | None:
-    """Return the property; in a test, mypy would assume that its value has not changed."""
+    """Return the property. If a test read the property itself, mypy would assume that its value does not change."""
     return dumped.watch.observed_at
 
 

@@ -13,7 +13,7 @@ from tests.fakes.clock import HandDrivenClock
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list with its outcome; it takes so many seconds."""
+    """A list call with its outcome, and the seconds that the call takes."""
 
     outcome: Listed | Exception
     seconds: float = 0.0
@@ -21,7 +21,7 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A watch from `resource_version` with its events; each event, and the end, comes after so many seconds."""
+    """A watch from `resource_version` with its events. `seconds` pass before each event, and before the end."""
 
     resource_version: str
     events: Sequence[WatchEvent | Exception]

@@ -47,7 +47,7 @@ class Store(InMemoryCacheTable):
         return head.pointer
 
     def point(self, **changed: object) -> Head:
-        """Write into the pointer without regard to the lease."""
+        """Change these fields of the pointer without checking the lease."""
         pointer = replace(self.pointer, **changed)  # type: ignore[arg-type]
         self.item.update(lambda item: True, {"pointer": pointer})
         return Head(self.uid, pointer)
@@ -76,8 +76,8 @@ class Store(InMemoryCacheTable):
 
 
 class FailingTable(CountingCacheTable):
-    """`faults`: by method, the faults of its next calls: "refused", "lost" (carried out, without a response), "late"
-    (carried out when `arrive` is called) or "" (no fault)."""
+    """Fails calls as planned. `faults`: by method, the faults of its next calls: "refused", "lost" (carried out,
+    without a response), "late" (carried out when `arrive` is called) or "" (no fault)."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)

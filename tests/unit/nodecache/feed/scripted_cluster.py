@@ -36,7 +36,7 @@ class ScriptedCluster(Cluster):
         self._coming.append(ResourceEvent(resource, self.clock.wall(), event))
 
     def send_later(self, seconds: float, resource: str, event: Event) -> None:
-        """Send the event in so many seconds."""
+        """Send the event after this many seconds."""
         self._later.append((self.clock.monotonic() + seconds, resource, event))
 
     def list_all(self, *nodes: str) -> None:

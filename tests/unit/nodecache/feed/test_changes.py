@@ -119,7 +119,7 @@ def packed_json(value: object) -> bytes:
 
 
 def bomb(megabytes: int) -> bytes:
-    """Return compressed spaces. After a full flush each later megabyte is compressed like the second: two suffice."""
+    """Return compressed spaces. After a full flush, each megabyte compresses to the same bytes: these are repeated."""
     packer, block = zlib.compressobj(9), b" " * 1_000_000
     first, following = (packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
     checksum = 1

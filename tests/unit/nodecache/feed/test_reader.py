@@ -69,7 +69,7 @@ def test_reader_below_compacted_version_loads_the_snapshot(store: Store, leader:
 
 
 def test_unpublished_item_in_place_of_an_expired_one_causes_a_snapshot_load(store: Store, leader: Writing) -> None:
-    """Happens if a reader holds its head until items expire: the old head's `compactedVersion` does not show it."""
+    """Happens if a reader keeps a head until items expire: the head's `compactedVersion` does not show the expiry."""
     reading = Reading(store)
     reading.read()
     leader.flush(FOUR)

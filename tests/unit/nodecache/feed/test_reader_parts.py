@@ -79,7 +79,7 @@ def test_does_not_send_a_second_request_if_only_other_parts_changed(store: Store
 
 
 def test_does_not_load_a_snapshot_if_only_other_parts_were_compacted(store: Store, mixed: Writing) -> None:
-    """Happens in an environment that was frozen for hours while its part did not change."""
+    """Happens in an environment that was frozen for hours while the parts that it reads did not change."""
     reading = Reading(store)
     reading.read(NODES_ONLY)
     for _ in range(2):
@@ -101,7 +101,7 @@ def test_replacement_changes_every_part(store: Store, mixed: Writing) -> None:
 
 
 def test_unpublished_item_of_another_part_does_not_affect_a_version(store: Store, mixed: Writing) -> None:
-    """A deposed leader left it there. No later leader overwrites it, and no reader follows it."""
+    """A deposed leader left the item. No later leader overwrites the item, and no reader follows it."""
     reading, all_parts = Reading(store), Reading(store)
     reading.read(NODES_ONLY)
     all_parts.read()
@@ -173,7 +173,7 @@ def test_loading_another_part_does_not_return_to_an_older_head(store: Store, mix
 
 
 SECONDS = 10.0
-"""Seconds: longer than any call without a read takes."""
+"""Seconds. A call that does not read the table never takes this long."""
 
 
 @pytest.mark.parametrize("remaining", [0.0, math.inf], ids=["without time left", "with time left"])
@@ -198,7 +198,7 @@ def test_call_without_a_read_does_not_wait_for_other_parts(store: Store, mixed: 
 
 
 def test_does_not_read_a_part_that_only_earlier_calls_needed(store: Store, mixed: Writing) -> None:
-    """The version of the whole state stays, and the next call that needs the part reads its log from that version."""
+    """The reader's version stays, and the next call that needs the part reads the part's log from that version."""
     reading = Reading(store)
     before = reading.reader.at(store.head())
     version = reading.reader.version

@@ -37,13 +37,13 @@ CALL_SECONDS = 0.002
 
 RUN_SECONDS = 120.0
 MOST_CALLS_PER_WRITE = 1.5
-"""Chunks of random data are five times as large as real chunks, so a partition refuses them more often."""
+"""Chunks of random data are five times as large as real chunks, so a partition throttles their writes more often."""
 
 TABLE = "throttled-publication"
 
 
 def large_nodes(count: int) -> tuple[dict[str, object], ...]:
-    """Return nodes that each need as much of a snapshot as a node with its 30 pods: 1,936 bytes."""
+    """Return nodes that each take 1,936 bytes of a snapshot, as much as a real node with its 30 pods."""
     random = Random(count)
     return tuple({"metadata": {"name": f"n{number}"}, "pods": random.randbytes(1_700).hex()} for number in range(count))
 
@@ -72,7 +72,7 @@ class Throttled:
         self.started = self.clock.monotonic()
 
     def run(self, *, until_published: int = 1) -> RunResult:
-        """Run until there are so many publications, or until RUN_SECONDS have passed."""
+        """Run until there are this many publications, or until RUN_SECONDS have passed."""
 
         def stopped() -> bool:
             return len(self.publications) >= until_published or self.seconds >= RUN_SECONDS
@@ -113,7 +113,7 @@ def test_first_publication_keeps_lease_and_writes_chunks_once(throttled: Throttl
     throttled.cluster.send("pods", Listed((), "1"))
     result = throttled.run()
     assert result.outcome is not WatcherOutcome.DEPOSED, result
-    # The ids decide which chunks share a partition. If the head shares it, a heartbeat may follow at once.
+    # The ids decide which chunks share a partition. If the head shares one with chunks, a heartbeat may follow.
     seconds, publication = throttled.publications[0]
     assert publication.epoch == 0
     assert seconds < within

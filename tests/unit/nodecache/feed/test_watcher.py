@@ -27,7 +27,7 @@ HORIZON_SECONDS = 60.0
 
 
 class Running:
-    """A run of the watcher over a scripted cluster. `at` schedules an action in so many seconds."""
+    """A run of the watcher over a scripted cluster. `at` schedules an action after this many seconds."""
 
     def __init__(self, store: Store | None = None, *, once: bool = False, run_seconds: float = RUN_SECONDS) -> None:
         self.store = store or Store()

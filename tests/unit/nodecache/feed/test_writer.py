@@ -102,7 +102,7 @@ def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader:
 
 
 def test_replacement_skips_the_versions_of_pending_items(store: Store, leader: Writing) -> None:
-    """A late attempt may still write them, and a version of an epoch must have only one content."""
+    """A late attempt may still write the items, and a version must not have two contents in one epoch."""
     leader.table.faults["put_log"] = ["", "late"]
     pod = Change("pods", "ns/p", {})
     with pytest.raises(TableUnavailable):
@@ -224,7 +224,7 @@ def test_snapshot_is_due_long_before_its_chunks_expire(store: Store, leader: Wri
 
 
 def test_log_items_expire_with_the_second_snapshot_after_them(store: Store, leader: Writing) -> None:
-    """Until then they update a reader that has the last snapshot."""
+    """Until then, a reader that still has the previous snapshot can follow the log from there."""
     for version in (2, 3):
         leader.flush(node(f"n{version}"))
         before = store.pointer.snapshot

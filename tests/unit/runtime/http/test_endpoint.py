@@ -273,7 +273,7 @@ HTTP_TIMEOUT = 5.0
 
 
 def received(seconds_ago: float, clock: EnvironmentClock) -> dict[str, object]:
-    """Return the event of a request that the gateway received so many seconds ago by the wall clock."""
+    """Return the event of a request that the gateway received this many seconds ago by the wall clock."""
     return {"requestContext": {"timeEpoch": round((clock.wall() - seconds_ago) * 1000)}}
 
 

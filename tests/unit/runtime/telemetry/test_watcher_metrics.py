@@ -24,7 +24,7 @@ def watcher(clock: EnvironmentClock, metrics: object) -> WatcherMetrics:
     return WatcherMetrics(clock.wall)
 
 
-def test_emits_several_ages_a_minute_the_first_immediately(
+def test_emits_several_ages_per_minute_starting_immediately(
     watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
 ) -> None:
     watcher.published(clock.wall() - 2)

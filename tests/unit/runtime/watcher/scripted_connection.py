@@ -20,7 +20,7 @@ class ScriptedConnection(Connection):
     """A scripted cluster that has been listed, and a queue that records the woken pods."""
 
     def __init__(self, *nodes: str, pods: ReservedPods | None = None) -> None:
-        """pods: for a run that reads reserved pods."""
+        """pods: the reserved pods, for a run with a reconciler."""
         self._pods = pods
         self.scripted = ScriptedCluster(EnvironmentClock())
         self.scripted.list_all(*nodes)

@@ -13,7 +13,7 @@ from berth.runtime.watcher import background
 from berth.runtime.watcher.background import BackgroundSteps, WarmUp
 
 SECONDS = 10.0
-"""Only a failing test waits so long."""
+"""Maximum seconds that a test waits for an event. Only a failing test waits this long."""
 
 
 class Work:
@@ -107,7 +107,7 @@ def test_run_that_publishes_only_once_performs_the_step_immediately(work: Work) 
 
 
 class Functions:
-    """Stands for the Lambda client: records invocations; the functions in `denied` cannot be invoked."""
+    """A fake Lambda client that records invocations. The functions in `denied` cannot be invoked."""
 
     def __init__(self, *denied: str) -> None:
         self.invoked: list[tuple[str, str, bytes]] = []

@@ -63,7 +63,7 @@ def node(name: str, zone: str | None) -> Change:
 def measured(
     first: Sequence[Change], *later: Sequence[Change], table: LedgerTable | None = None, counted: Counting = COUNTING
 ) -> Mapping[str, tuple[float, float, float]]:
-    """Return capacity, held and waiting by pool, after these publications."""
+    """Return the capacity, the held units and the number of waiting pods, by pool, after these publications."""
     metrics = Recorded()
     levels = PoolLevels(counted, table or ledgers(), metrics, lambda: 0.0)
     objects = {(each.resource, each.key): each.object for each in first if each.object is not None}

@@ -67,7 +67,7 @@ class Scene:
         self.access.published(Publication(1, changes, self.objects, True, Observation("cluster", {}), {}))
 
     def run(self, seconds: float, happening: Callable[[Scene, float], None] = lambda _, __: None) -> None:
-        """happening: called every second, with the seconds so far."""
+        """Let this many seconds pass. happening: called every second, with the seconds since the call of `run`."""
         due = self.wall
         for second in range(int(seconds)):
             if second and second % 900 == 0:

@@ -19,7 +19,7 @@ CREATED_AT = 1772366400.0
 
 
 def pod(name: str, *, failed: bool = False, scheduler: str = "berth", **fields: object) -> Change:
-    """Return a pod without a decision of a verb. fields: replace the mark of such a pod."""
+    """Return the change of a pod on which no verb has decided. fields: fields that replace the mark of such a pod."""
     obj: dict[str, Any] = pod_object(name)
     obj["spec"]["schedulerName"] = scheduler
     decided = fields or {UNDECIDED: {"createdAt": CREATED, "callFailed": failed, "scheduler": scheduler}}

@@ -1,4 +1,4 @@
-"""A watcher detects that another configuration was applied, whichever part of it checks first."""
+"""A watcher detects that another configuration was applied, reports it to every caller, and runs again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_outdated_configuration_stays_outdated_for_every_caller() -> None:
 
 
 def test_later_checks_read_the_head_with_eventual_consistency() -> None:
-    """The run begins with the latest configuration, and the first check is too late to read an older one."""
+    """The run begins with the latest configuration. By the first check, no read returns an older one."""
     clock = HandDrivenClock()
     published = PublishedCluster()
     table = CountingCacheTable(published.table)
