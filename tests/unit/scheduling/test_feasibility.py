@@ -19,7 +19,7 @@ FULL = unschedulable("NodeResourcesFit", "Too many pods", reason_code=ReasonCode
 
 
 def rejected(statuses: Sequence[Status], known: Sequence[Status]) -> Rejected:
-    """Return a rejected node for each status. known: the distinct statuses, in the order of their first use."""
+    """Return a rejected node for each status. known: the distinct statuses, in the order of their numbers."""
     names = [f"n{number}" for number in range(len(statuses))]
     return Rejected(names, bytes(map(known.index, statuses)), known)
 

@@ -246,7 +246,7 @@ def test_exempts_only_the_configured_namespaces() -> None:
 
 
 def without(change: str) -> dict[str, Any]:
-    """Return a pod of a DaemonSet that lacks one thing that the DaemonSet controller sets."""
+    """Return a pod of a DaemonSet that lacks, or changes, one field that the DaemonSet controller sets."""
     obj: dict[str, Any] = deepcopy(pod_object(controller_kind="DaemonSet"))
     owner, spec = obj["metadata"]["ownerReferences"][0], obj["spec"]
     required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]

@@ -1,4 +1,4 @@
-"""Changes by a new policy for a sample of recent pods."""
+"""Comparison of a new policy with the policy in force for a sample of recent pods."""
 
 from __future__ import annotations
 

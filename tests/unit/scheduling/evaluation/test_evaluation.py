@@ -46,7 +46,7 @@ class Remembers(FilterPlugin, ScorePlugin):
 
 
 def scores(evaluation: Evaluation, *names: str) -> list[int]:
-    """Return the scores of the feasible nodes among these names, and 0 for the others."""
+    """Return the scores of the feasible nodes among these names, and 0 for the other names."""
     feasible = [name for name in names if evaluation.statuses[name] is SUCCESS]
     totals = evaluation.totals(pod(), NodeRefs.of(feasible, evaluation.snapshot.positions))
     assert isinstance(totals, list)

@@ -19,7 +19,7 @@ from tests.builders.pods import pod
 
 
 class Says(FilterPlugin):
-    """Passes nodes without labels, and rejects others for the label's value, with a new Status each time."""
+    """Passes nodes without labels, and rejects other nodes for their label's value, with a new Status each time."""
 
     name = "Says"
 

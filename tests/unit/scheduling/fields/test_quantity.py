@@ -20,7 +20,7 @@ def read(value: object) -> Quantity:
 @pytest.mark.parametrize(
     ("text", "value", "milli_value"),
     [
-        # Digits, a sign, a point; a lone sign is zero.
+        # Digits, a sign, a point; a lone point is zero.
         ("0", 0, 0),
         ("1", 1, 1_000),
         ("1.", 1, 1_000),

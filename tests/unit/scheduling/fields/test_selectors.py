@@ -1,4 +1,4 @@
-"""Label selectors: what they match, with few requirements and with many."""
+"""Label selectors: which labels they match, with few requirements and with many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scaling of totals to the extender's scores, 0 to 10: order comes first, then the best, differences, proportion."""
+"""Scaling of totals to extender scores, 0 to 10: keeps the order first, then the best node, differences, proportion."""
 
 from __future__ import annotations
 

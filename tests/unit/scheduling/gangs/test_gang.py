@@ -110,7 +110,7 @@ def test_rejects_gang_that_cannot_be_planned(fields: dict[str, Any], reason: str
 
 
 def test_scheduling_group_without_a_readable_name_is_an_invalid_gang() -> None:
-    """The pod requests to be placed with others: placed individually, it would take their room."""
+    """The pod requests to be placed with other pods: placed individually, it would take the room of those pods."""
     unnamed = member(gang=None, spec={"schedulingGroup": {"podGroupName": 7}})
     assert isinstance(gang_of(unnamed, GROUPS, ENABLED), InvalidGang)
 

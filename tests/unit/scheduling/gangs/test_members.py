@@ -111,7 +111,7 @@ def test_uncached_member_of_a_commit_is_placed_individually() -> None:
 
 
 def test_member_waiting_in_bind_does_not_prove_a_commit() -> None:
-    """Its open reservation and its announcement are written before it waits for the others."""
+    """A member's open reservation and announcement are written before the member waits for the others."""
     snapshot = cluster(9, pods=TRAIN[:3]).assuming(being_bound(TRAIN[0]))
     opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n0"})]
     assert set(places(answers(POLICY, snapshot, TRAIN[1:3], opened)).values()) == {WAITS}

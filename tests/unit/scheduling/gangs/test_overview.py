@@ -1,4 +1,4 @@
-"""The overview of a gang: its stage, and what it waits for."""
+"""The overview of a gang: its stage, and the reason why it waits."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_nodes_that_did_not_change_are_not_filtered_again() -> None:
 
 
 def test_custom_plugin_sees_the_labels_of_planned_members() -> None:
-    """The members have equal specs before and after, which is all that shipped plugins read of the pods on a node."""
+    """Only the members' labels change, which shipped plugins do not read from the pods on a single node."""
     policy, apart, together = policy_of(Apart()), labelled(TRAIN, apart=""), labelled(TRAIN)
     before = cluster(9, 9, 9, 9, pods=apart)
     assert counts(places(answers(policy, before, apart))) == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
@@ -72,7 +72,7 @@ def test_custom_plugin_sees_the_labels_of_planned_members() -> None:
 
 
 def test_shipped_plugins_read_only_spec_and_counted_resources_of_the_pods_on_a_node() -> None:
-    """Members with equal specs and demands share results. A plugin that reads more must change that first."""
+    """Members with equal specs and demands share results. A plugin that reads more fields would get wrong results."""
     found = set()
     for name in SHIPPED_PLUGINS:
         plugin = shipped_plugin(name).plugin

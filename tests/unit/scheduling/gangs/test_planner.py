@@ -79,7 +79,7 @@ def test_filter_onlyone_keeps_only_the_planned_node() -> None:
     [
         pytest.param(None, False, False, id="the older one"),
         pytest.param(7, False, True, id="the one of higher priority"),
-        # Its members hold cpu in the scheduler already (G10).
+        # The members of the open gang already hold cpu in the scheduler (G10).
         pytest.param(None, True, True, id="the open one"),
     ],
 )

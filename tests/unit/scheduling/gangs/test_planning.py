@@ -65,7 +65,7 @@ def test_plan_uses_filters_and_scores_of_the_profile() -> None:
 
 
 def test_scores_count_the_planned_members_of_other_shapes() -> None:
-    """Emptier nodes are better."""
+    """Nodes with fewer planned members score higher."""
     large = members("large", 2, requests={"cpu": "2"}, created="2026-01-02T00:00:00Z")
     small = [*members("first", 2, requests=CPU), *members("last", 2, requests=CPU, created="2026-01-03T00:00:00Z")]
     pods = [*large, *small]

@@ -39,7 +39,7 @@ class World:
         return self.policy.feasibility(pod, [*snapshot.nodes], snapshot, seconds_left)
 
     def answer(self, pod: Pod, snapshot: Snapshot, seconds_left: float = LIMIT) -> str:
-        """Return the place, or the reason if there is none."""
+        """Return the planned node, or the reason why there is none."""
         try:
             return places({"": self.ask(pod, snapshot, seconds_left)})[""]
         except DeadlineExceeded as error:

@@ -33,7 +33,7 @@ def calls_of(pod: Pod) -> int:
         nonlocal number
         number += event == "call"
 
-    # A finalizer that runs meanwhile would count. A collection of the objects of other tests takes half a second.
+    # Calls of finalizers must not be counted. Collecting the objects of other tests would take half a second.
     gc.disable()
     sys.setprofile(count)
     try:

@@ -149,7 +149,7 @@ def test_unknown_namespace_is_treated_like_one_without_labels() -> None:
 
 
 def test_own_terms_select_every_namespace_if_empty_labels_satisfy_the_selector() -> None:
-    """kube-scheduler matches such a selector against no labels at all, after it has listed the namespaces."""
+    """kube-scheduler matches the selector against an empty label set after it has listed the namespaces."""
     blue = placed("o", "a", namespace="other")
     own = pod(away(term(namespaceSelector=NOT_BLUE)))
     assert verdict(plugin, own, A, namespace("other", team="blue"), blue) == TOO_NEAR

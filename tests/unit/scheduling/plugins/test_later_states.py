@@ -1,4 +1,4 @@
-"""States of the plugins that read other pods: after each change of the cluster, they return the same as new states."""
+"""States of the plugins that read other pods: after each change of the cluster, they give the results of new states."""
 
 from __future__ import annotations
 
@@ -91,6 +91,6 @@ def subjects() -> Iterator[Any]:
 
 @pytest.mark.parametrize("subject", [*subjects()])
 def test_updated_state_gives_the_verdicts_of_a_new_state_after_pods_come_and_go(subject: Subject) -> None:
-    # As in kube-scheduler, a rule that skips a pod does not learn of added pods: so only pods with required terms.
+    # As in kube-scheduler, a filter that skips a pod ignores added pods. So check only pods with required terms.
     required = 4 if isinstance(subject.plugin, InterPodAffinity) else 3
     assert [*check_with_pod(replace(subject, pods=subject.pods[:required]))] == []

@@ -1,4 +1,4 @@
-"""NodeResourcesFit, filter: a node must have what the pod asks for."""
+"""NodeResourcesFit: a node must have the requested resources, and is scored by its use of resources."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_error_names_invalid_arguments_of_the_fit_plugin(args: dict[str, Any], m
         NodeResourcesFitArgs.model_validate(args)
 
 
-# NodeResourcesFit, score: how much of a node is left, or taken.
+# NodeResourcesFit, score: the part of a node's resources that is free, or requested.
 
 CPU_ONLY = [{"name": "cpu", "weight": 1}]
 

@@ -1,4 +1,4 @@
-"""States of plugins that count pods forget the label sets that they know if there are too many."""
+"""States of plugins that count pods drop their stored label sets if there are too many of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PodTopologySpread: pods evenly over zones and nodes."""
+"""PodTopologySpread: spreads pods evenly over zones and nodes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pod(*constraints: Object, app: str = "web", **fields: Any) -> Object:
 
 
 def on(*nodes: str, app: str = "web", **fields: Any) -> list[Object]:
-    """Return a pod of the same kind on each of these nodes."""
+    """Return pods of one app, one pod for each of these nodes."""
     return [pod_with(f"{app}-{at}-{name}", {"app": app}, nodeName=name, **fields) for at, name in enumerate(nodes)]
 
 
@@ -108,7 +108,7 @@ def test_node_affinity_policy_decides_which_nodes_are_counted(fields: Object, sp
 @pytest.mark.parametrize(
     ("fields", "spec", "wanted"),
     [
-        # The tainted node is a zone without pods.
+        # Zone 3 consists of the tainted node, and does not have pods.
         pytest.param({}, {}, SKEWED, id="ignored by default"),
         pytest.param({"nodeTaintsPolicy": "Honor"}, {}, SUCCESS, id="honoured"),
         pytest.param(

@@ -1,6 +1,6 @@
 """ResourceSegregation: keeps pods that request scarce resources apart from pods that do not.
 
-The cluster of most cases: 9 nodes without a GPU and 6 with.
+Most cases use a cluster of 9 nodes without a GPU and 6 nodes with a GPU.
 """
 
 from __future__ import annotations

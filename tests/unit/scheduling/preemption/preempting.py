@@ -22,7 +22,7 @@ FIRST, SECOND, THIRD = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-
 
 
 def preempt(pod: Mapping[str, object], *objects: Mapping[str, object]) -> Preemption:
-    """Run preemption with the profile `full`. No node may be feasible."""
+    """Run preemption with the profile `full`. Every node must be infeasible for the pod."""
     done = cycle.run(PROFILE, read(pod), snapshot(*objects))
     assert done.error is None
     assert done.preemption is not None, "a node is feasible"

@@ -207,7 +207,7 @@ def test_assumes_the_highest_priority_for_an_unknown_victim(proposed: list[str],
     assert [victim.priority for victim in found.victims["n"].pods] == priorities
 
 
-# Whether a pod has only to wait for its victims (fact 15a).
+# A nominated node is resolvable if the pod only has to wait for its victims (fact 15a).
 
 POLICY = BerthConfiguration.model_validate({"profile": "full"}).policy()
 NOMINATED: Object = {"status": {"nominatedNodeName": "n"}}

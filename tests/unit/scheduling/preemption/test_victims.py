@@ -1,4 +1,4 @@
-"""Which pods have to leave a node (fact 30), and that the pod must fit with and without nominated pods (fact 34)."""
+"""Which pods are evicted from a node (fact 30). The pod must fit with and without nominated pods (fact 34)."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def candidate(*pods: Pod, violations: int = 0) -> Victims:
     ],
 )
 def test_best_candidate_has_the_lowest_eviction_cost(best: Victims, other: Victims) -> None:
-    # Whatever their names and their order are.
+    # The result does not depend on the names or the order of the nodes.
     assert best_candidates({"a": best, "b": other}) == ["a"]
     assert best_candidates({"a": other, "b": best}) == ["b"]
 
@@ -340,7 +340,7 @@ def test_does_not_count_the_violation_of_a_reprieved_pod() -> None:
 
 
 def test_pods_of_highest_priority_use_allowed_disruptions_first() -> None:
-    """`low` violates, is reprieved first and stays; pods in its way may be evicted."""
+    """Only the eviction of `low` would violate the budget, so `low` is reprieved first, and `high` is evicted."""
     pods = placed("high", 2, "2", labels=DB), placed("low", 1, "2", labels=DB)
     cluster = NODE, *pods, budget(1, app("db"))
     assert victims(urgent("2"), *cluster) == ["high"]

@@ -107,7 +107,7 @@ def test_scores_count_assumed_pods(scoring: str, best: str) -> None:
     assert found.best(pod, ["n2", "n1"], snapshot).feasible == [best]
     scores = dict(zip(NAMES, found.scores(pod, NAMES, snapshot), strict=True))
     assert max(scores, key=lambda name: scores[name]) == best
-    # Without them the nodes are alike.
+    # Without assumed pods, all nodes have the same score.
     assert len(set(found.scores(pod, NAMES, cluster()))) == 1
 
 

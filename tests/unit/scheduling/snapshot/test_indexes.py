@@ -1,4 +1,4 @@
-"""The pods that name a gang, from one snapshot to the next."""
+"""Indexes of the pods that name a gang, and their updates from one snapshot to the next."""
 
 from __future__ import annotations
 

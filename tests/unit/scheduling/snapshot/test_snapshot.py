@@ -1,4 +1,4 @@
-"""Snapshots share what did not change."""
+"""Snapshots share the objects that did not change."""
 
 from __future__ import annotations
 
