@@ -85,7 +85,7 @@ def _faults(text: str) -> Sequence[Fault]:
 
 
 def _play(chosen: argparse.Namespace, directory: Path, rounds: list[Round]) -> None:
-    """Run all rounds. After a failed round, the next starts on a new set-up, so that it reports its own fault."""
+    """Run all rounds. After a failed round, the next round gets a new set-up, so that it reports only its own fault."""
     left = islice(enumerate(deck(chosen.only, Random(chosen.seed)), 1), chosen.rounds or len(chosen.only))
     until = time.monotonic() + chosen.seconds
     set_ups = 0
@@ -113,7 +113,7 @@ def _play_on(
     seed: int,
     rounds: list[Round],
 ) -> None:
-    """Run rounds on this set-up until a check does not hold."""
+    """Run rounds on this set-up until a check does not hold, the time is over, or no round is left."""
     checks = Checks(set_up)
     upcoming: tuple[int, Fault] | None = following
     while upcoming is not None:

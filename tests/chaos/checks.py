@@ -131,7 +131,7 @@ class Checks:
         return found
 
     def witnessed(self) -> list[Finding]:
-        """Return violations since the last call of rules that must never break, even for a moment."""
+        """Return the violations, since the previous call, of rules that must not be violated even for a moment."""
         return [Finding(CheckKind.NOT_OVERCOMMITTED, message) for message in self._set_up.witness.violations()]
 
     def doctor(self) -> Diagnosis:

@@ -81,7 +81,7 @@ def zone_of(node: str) -> str:
 
 
 def drawn_request(random: Random) -> dict[str, int]:
-    """Return the requests of the next pod; one in twelve requests no counted resource."""
+    """Return the requests of the next pod; one pod in twelve does not request a counted resource."""
     kind = random.randrange(12)
     found = {}
     if kind in (1, 2, 3, 4):
@@ -96,7 +96,7 @@ def drawn_request(random: Random) -> dict[str, int]:
 
 
 def drawn_team(random: Random) -> str:
-    """Return the team of the next pod; two in three pods have none."""
+    """Return the team of the next pod; two in three pods do not get a team (an empty string)."""
     number = random.randrange(3 * TEAMS)
     return f"team-{number}" if number < TEAMS else ""
 
@@ -123,7 +123,7 @@ def pod(name: str, request: Mapping[str, int], scheduler: str, team: str = "", g
 
 @dataclass(frozen=True)
 class PodOnAccount:
-    """A pod at the API server. message: of its condition PodScheduled. team, gang: empty if the pod has none."""
+    """A pod at the API server. message: of a false condition PodScheduled. team, gang: empty if the pod has none."""
 
     namespace: str
     name: str
@@ -170,7 +170,7 @@ class PodOnAccount:
 
 
 def capacity_of(owner: str) -> Mapping[str, int]:
-    """Return the capacity by pool. owner: a node, or a pool that belongs to no node."""
+    """Return the capacity by pool. owner: a node, or a floating pool."""
     if owner.startswith(f"{SEAT}@"):
         return {owner: SEATS if owner == f"{SEAT}@cluster" else SEATS_OF_NAMESPACE}
     return {owner: LINKS} if owner.startswith(f"{LINK}@") else CAPACITY

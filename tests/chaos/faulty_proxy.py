@@ -81,7 +81,7 @@ class FaultyProxy:
         self._close()
 
     def _bound(self, port: int) -> _Server:
-        """Take the port, and refuse its connections."""
+        """Take the port, and refuse connections to it."""
         server = _Server((HOST, port), type("Handler", (_Handler,), {"proxy": self}), bind_and_activate=False)
         server.server_bind()
         if self._context is not None:
@@ -135,7 +135,7 @@ class FaultyProxy:
                 self._expired = None
 
     def cut_streams(self) -> None:
-        """End every response that is under way, as a load balancer does."""
+        """End every streamed response that is under way, as a load balancer does."""
         with self._lock:
             streams = list(self._streams)
         for each in streams:
@@ -244,7 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def _ask(self, body: bytes) -> http.client.HTTPResponse:
-        """Send the request on a connection that the server may have closed; it is never sent again on a new one."""
+        """Send the request on the open connection, or on a new connection if the server has closed the open one."""
         for fresh in (False, True):
             if self._behind is None:
                 self._behind, fresh = self.proxy.connect(), True  # noqa: PLW2901
@@ -284,4 +284,4 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class's name)
-        """Faults are counted, not logged."""
+        """Do not log: faults are counted."""

@@ -31,8 +31,8 @@ DOCTOR_SECONDS = 15.0
 GIVEN_UP = (TimeoutError, ChildProcessError, ApiError, HTTPError, BotoCoreError, ClientError)
 """Errors that end a round or a set-up: a process does not start, or a server does not answer."""
 
-# Slow calls on a shared machine do not count as findings, and a restarted scheduler must not wait for the lease of the
-# killed one.
+# Slow calls on a shared machine do not count as findings, and a restarted scheduler must not wait for the lease of a
+# killed scheduler.
 ANYWAY = frozenset({CheckName.HTTP_TIMEOUT, CheckName.LEADER_ELECTION})
 
 
@@ -120,7 +120,7 @@ def held_to_end(find: Callable[[Checks], Sequence[Finding]], checks: Checks, end
 
 @dataclass(frozen=True)
 class _Recovery:
-    """seconds: None if it did not recover. left: checks still failing. last: the check that failed last."""
+    """seconds: None if checks still fail. left: the findings of these checks. last: the finding that was left last."""
 
     seconds: float | None
     left: Sequence[Finding]

@@ -82,7 +82,7 @@ class Berth:
             self._process = None
 
     def jump(self, seconds: float) -> None:
-        """Set its wall clock ahead by this time."""
+        """Set the process's wall clock ahead by this time."""
         part = self.clock.with_suffix(".part")
         part.write_text(str(seconds))
         part.replace(self.clock)

@@ -42,10 +42,10 @@ def path_of(found: JsonObject) -> str:
 
 
 class Workload:
-    """Creates and deletes pods, a few a second, while it is not paused. One thread, one seed.
+    """Creates and deletes pods, a few a second, in a block of `running`. One thread, one seed.
 
-    The pulse continues in a pause: it changes an annotation of an object of each resource that Berth watches, so that
-    the API server sends events, as in any cluster in use.
+    The pulse never pauses: it changes an annotation of an object of each resource that Berth watches, so that the API
+    server sends events, as in any cluster in use.
     """
 
     def __init__(self, credentials: Credentials, random: Random) -> None:

@@ -1,6 +1,6 @@
 """Berth's side of the comparison: one case per line on standard input, one result per line on standard output.
 
-A case is a cluster and a pod to place in it, as JSON. The oracle reads and answers the same.
+A case is a cluster and a pod to place in it, as JSON. The oracle answers the same cases with kube-scheduler's plugins.
 """
 
 from __future__ import annotations

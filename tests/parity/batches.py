@@ -19,7 +19,7 @@ from tests.parity.versions import comparable, comparable_differences
 SIZE = 200
 
 _RUNNING = ExitStack()
-"""The programs of this process. They end with it, because their input ends."""
+"""The programs that this process started. They end with the process, because their input ends."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ MINIMISED = 5
 """The maximum number of rules of a family for which a case is minimized."""
 
 CHECKED = 250
-"""Cases of each family whose objects are checked: whether an API server could store them."""
+"""Number of cases of each family for which to check that an API server could store the objects."""
 
 SHOWN_OF_A_CASE = 5
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tests.parity.responder import Answer
 
 FILTERED, SCORED = "both", "scored differently"
-"""A filter is covered by a case in which it passes one node and rejects another; a score, if two nodes differ."""
+"""A case covers a filter if it passes one node and rejects another, and a score plugin if two nodes' scores differ."""
 
 _COLUMNS = ("accepted", "rejected", FILTERED, "rejected first", SCORED)
 

@@ -13,12 +13,12 @@ ERROR = "error"
 """The rule name of a difference in the error of the cycle."""
 
 BERTHS_OWN = frozenset({"NodeReady"})
-"""Plugins that kube-scheduler lacks. All nodes of the cases are ready, so a wrong rejection shows as the first one."""
+"""Plugins that kube-scheduler lacks. All nodes of the cases are ready, so these plugins must not reject any of them."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that differs. `rule`: the rule of the model, without the node."""
+    """A value that differs. `rule`: the kind of value, such as the name of a plugin, without the node."""
 
     rule: str
     node: str

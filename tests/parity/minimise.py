@@ -28,7 +28,7 @@ def minimise(case: Case, shows: Callable[[Case], bool]) -> Case:
 
 
 def _fewest(items: list[Any], enough: Callable[[list[Any]], bool]) -> list[Any]:
-    """Remove smaller and smaller parts of a list."""
+    """Remove parts of a list, at first large and then smaller parts, as long as the rest is enough."""
     size = len(items) // 2
     while size:
         start = 0

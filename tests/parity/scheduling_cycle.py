@@ -1,6 +1,6 @@
 """One scheduling cycle in detail: the verdict of every plugin on every node, and every score.
 
-The verbs return a summary of this. It serves the comparison with kube-scheduler and the tests of plugins.
+The verbs return only a summary. The comparison with kube-scheduler and the tests of plugins need the details.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def test_accepts_different_victims_only_if_their_priority_is_equal(case: Case, *
     assert (oracle["preemption"]["candidates"]["n0"]["victims"] == ["p0"]) is allowed
 
 
-# The differences between versions of kube-scheduler: what is removed from a case, and what their own cases must show.
+# Differences between versions of kube-scheduler: the parts that are removed from cases, and a case of each difference.
 
 LOCKED = {path.stem for path in (PROJECT / "tests" / "kubernetes").glob("*.mod")}
 

@@ -1,6 +1,6 @@
 """Differences of other versions of kube-scheduler from the version that Berth implements, with a case of each.
 
-A comparison with another version removes from the cases what the differences concern; all else must be equal. The case
+A comparison with another version removes the differing parts from the cases; everything else must be equal. The case
 of a difference proves the difference: the answers differ for its versions, and are equal for the others.
 """
 
@@ -32,7 +32,7 @@ Compare = Callable[[Family, Case], list[Difference]]
 
 @dataclass(frozen=True, slots=True)
 class VersionDifference:
-    """name: name of the file of its case. versions: those that differ. remove: removes from a case what it concerns.
+    """name: of its case's file. versions: the versions that differ. remove: removes the differing parts of a case.
 
     rules: rules that differ in most cases, whatever is removed, and are not compared. uncovered: plugins that too few
     of the remaining cases cover.

@@ -131,7 +131,7 @@ specs = st.builds(
 def pod_manifest(
     name: str, spec: Manifest, app: str, namespace: str, where: str, *, terminating: bool, nominated: str = ""
 ) -> Manifest:
-    """Return a v1.Pod. where: its node; empty if it is on no node."""
+    """Return a v1.Pod. where: the pod's node; empty if the pod is not bound."""
     return {
         "metadata": {
             "name": name,
@@ -225,7 +225,7 @@ def node_goes(name: str) -> Event:
 
 
 def pod_comes(manifest: Manifest) -> Event:
-    """Add a pod or change it: bound, or terminating. A pod never changes its node; on another node it is a new pod."""
+    """Add or replace a pod. If its node differs, the old pod is removed too, because a pod never changes its node."""
 
     def event(cluster: Cluster) -> tuple[Cluster, Changes]:
         name = manifest["metadata"]["name"]

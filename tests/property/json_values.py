@@ -1,4 +1,4 @@
-"""JSON values of every kind, and valid requests with anything done to them."""
+"""JSON values of every kind, and mutations of valid requests."""
 
 from __future__ import annotations
 

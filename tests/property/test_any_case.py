@@ -41,7 +41,7 @@ def test_verbs_with_the_full_profile_handle_any_cluster(
     cached = data.draw(changed(objects).filter(lambda value: isinstance(value, list)))
     asked = data.draw(changed(request(verb, nodes, pods, in_full=in_full)))
     verbs = Verbs(read_objects(cached).nodes, configuration=FULL)
-    # json.dumps: orjson has no integers above 64 bits, and a caller may send them.
+    # json.dumps, because orjson cannot encode integers above 64 bits, which a caller may send.
     answer = verbs.send(verb, json.dumps(asked))
     assert "failed unexpectedly" not in answer.text
     assert answer.status == 200 or (verb in ("prioritize", "preempt") and answer.status == 400)

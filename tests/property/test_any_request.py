@@ -22,7 +22,7 @@ VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
 KIND = {"bind": "bind", "preempt": "preempt"}
 RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error"]
 
-# json.dumps makes the bodies: orjson has no integers above 64 bits, and a caller may send them.
+# json.dumps makes the bodies, because orjson cannot encode integers above 64 bits, which a caller may send.
 events = st.fixed_dictionaries({"body": json_values | st.text(max_size=32), "isBase64Encoded": st.booleans()})
 
 

@@ -1,4 +1,4 @@
-"""Counting any nodes and pods: nothing exceeds the capacity, no JSON raises, and no request hides another."""
+"""Counting for any nodes and pods: within the capacity, without exceptions, and bad requests do not hide others."""
 
 from __future__ import annotations
 

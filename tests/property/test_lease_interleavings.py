@@ -22,7 +22,7 @@ from tests.unit.lease.faults import Fault
 from tests.unit.lease.stores import InMemoryStore
 
 ENVIRONMENTS = 3
-FREEZES = {0, 1}  # other clocks are set, also back; a clock that did both could trust its lease too long
+FREEZES = {0, 1}  # the other clock is set back; a clock with both faults could trust its lease too long
 SECONDS = [0.5, 2, 3, 8, 10, 15, 16, 120]
 FAULTS = [None] * 9 + [Fault.LOST, Fault.DELAYED, Fault.UNREACHABLE]
 KINDS = ["step", "flush", "pause", "pause the leader", "set", "deliver", "release"]
@@ -31,7 +31,7 @@ KINDS += ["pass", "everybody steps", "others step", "others step", "everybody fl
 
 @dataclass(frozen=True)
 class Action:
-    """An action. `meanwhile`: the actions around the write that it makes, before the write arrives or afterwards."""
+    """An action. `meanwhile`: actions during the write that the action makes, before or after the write arrives."""
 
     kind: str
     who: int

@@ -1,4 +1,4 @@
-"""Properties of victims in any cluster, for kube-scheduler's algorithm and for the preempt verb."""
+"""Properties of the victims that the preempt verb returns in any cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rejected pod fits only after changes that the plugin registered: the watcher does not wake it after others."""
+"""A rejected pod fits only after changes that the plugin registered: the watcher wakes it after these changes only."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def damaged(draw: st.DrawFn, objects: list[Manifest]) -> Any:
 
 
 def is_json(value: object) -> bool:
-    """Return whether it could have come from an API server."""
+    """Return whether the value could have come from an API server."""
     try:
         return bool(orjson.loads(orjson.dumps(value)) == value)
     except orjson.JSONEncodeError:

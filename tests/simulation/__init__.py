@@ -1,4 +1,4 @@
-"""The cache's protocol in virtual time: the real elector, watcher, writer and reader under all kinds of faults.
+"""Protocols in virtual time, with the real code and all kinds of faults: cache, binds, reservations, gangs, wake-ups.
 
-Each seed is a history. `python -m tests.simulation --seed N` repeats one, `--histories N` runs many.
+Each seed is a history. `python -m tests.simulation node-cache --seed N` repeats a history, `--histories N` runs many.
 """

@@ -42,7 +42,7 @@ def _cases(found: Iterable[Case]) -> Runs:
 
 
 def _gang_binds(chosen: Namespace) -> Runs:
-    """Return binds of small gangs that are interrupted at each call, and watchers that die at each of their calls."""
+    """Return samples: binds of small gangs interrupted at any call, and watchers that die at any of their calls."""
     interrupted = (case for case in cases() if case.afterwards is not Afterwards.COMES_AGAIN)
     with_watchers = islice(cases_of_watchers(), 0, None, 10 * chosen.each)
     return _cases(chain(islice(interrupted, 0, None, chosen.each), with_watchers))
@@ -80,7 +80,7 @@ def broken(kind: str, chosen: Namespace, part: int) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    """Print the runs that failed; return the exit status 1 if there is any."""
+    """Print the runs that failed, at most MOST_SHOWN of a kind; return the exit status, which is 1 if any failed."""
     parser = argparse.ArgumentParser(prog="make simulation", description="The protocols in virtual time.")
     parser.add_argument("kind", nargs="?", choices=KINDS, help="all by default")
     parser.add_argument("--seed", type=int, help="this history of the kind alone")

@@ -18,7 +18,7 @@ def functions_of(module: Mapping[str, Any], *parameters: str) -> dict[str, Calla
 
 
 def fails(run: Callable[[], object], *others: type[Exception], message: str = "") -> bool:
-    """others: exceptions that the run may raise besides AssertionError. message: text that the error contains."""
+    """Return whether the run raises AssertionError or one of `others`, with `message` in the text of the error."""
     broken: tuple[type[Exception], ...] = (AssertionError, *others)
     try:
         run()

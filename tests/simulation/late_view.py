@@ -42,7 +42,7 @@ MAX_VERSIONS = 60
 
 @dataclass(frozen=True)
 class Running:
-    """A pod on a node. takes_room: the scheduler rejects the node; in_team: Berth rejects it. ends: by itself."""
+    """A pod on a node. The scheduler rejects the node if takes_room, Berth if in_team. ends: it may end by itself."""
 
     node: str
     priority: int = LOW
@@ -119,7 +119,7 @@ class History:
         return cls(random, joins, [State(frozenset(nodes).difference(joins), pods)])
 
     def run(self) -> History:
-        """Take steps in a random order, then let all of them come to an end."""
+        """Take steps in a random order, then the remaining steps soonest first. Record the broken guarantees."""
         for _ in range(STEPS):
             steps = self._steps()
             if not steps or self.queue == "bound":

@@ -15,7 +15,7 @@ from .reservations.broken_reservations import absence_releases
 pytestmark = pytest.mark.long
 
 EVERY = 40
-"""`make simulation` runs them all."""
+"""Each part runs one case in this many; `make simulation` runs all cases."""
 PARTS = 4
 STRIDE = 12
 
@@ -48,7 +48,7 @@ def test_simulation_fails_if_bind_lacks_a_rule(
 
 
 def run_until_caught(laid_out: Sequence[Case]) -> None:
-    """Run every case; neighbors, which are alike, in different rounds."""
+    """Run all cases. Neighboring cases, which are similar, run in different rounds."""
     for first in range(STRIDE):
         for case in laid_out[first::STRIDE]:
             case.run()

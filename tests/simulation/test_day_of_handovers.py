@@ -22,8 +22,8 @@ pytestmark = pytest.mark.long
 
 HOUR = 3600.0
 MOST_PAID = 1.25
-"""The most seconds of all runs for each second of the day: the leader, one waiting candidate in three minutes of each
-run, and the cold starts of unneeded runs."""
+"""The most billed seconds of all runs per second of the day: the leader, a candidate that waits in the last three
+minutes of each run, and the cold starts of unneeded runs."""
 
 
 def test_data_stays_fresh_across_handovers() -> None:

@@ -145,7 +145,7 @@ def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None], coun
     situation(harness)
     death = _hand_over(harness, boundary)
     if NODE not in harness.cluster.nodes:
-        # Its ledger may be outdated, and no bind uses it; it must be correct when the node is back.
+        # The ledger may be outdated while the node is gone: no bind uses it. It must be correct when the node is back.
         harness.node(UNITS)
         _works(harness, harness.lead())
 
@@ -154,7 +154,7 @@ def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None], coun
 
 
 def _hand_over(harness: ReconcilerHarness, boundary: int) -> Death:
-    """A watcher works and dies at this boundary; its successor completes the work."""
+    """Run a watcher that dies at this boundary, then its successor, which completes the work."""
     death = Death(harness, boundary)
     mortal = harness.lead(
         interrupted(ReservedPods, lambda: harness.cluster, death),

@@ -18,7 +18,7 @@ from .reservations.ledger_scenarios import SCENARIOS
 pytestmark = pytest.mark.long
 
 HOSTILE = (range(12), range(36, 48))
-"""Ranges of seeds that each show an entry with two devices, as about one history in six does."""
+"""Ranges of seeds. In each range, some history shows an entry with two devices, as about one history in six does."""
 
 FLOATING = (range(6), range(6, 12))
 LATE_BINDINGS = (46, 48)
@@ -71,7 +71,7 @@ def test_never_allocates_units_of_a_floating_pool_twice_and_releases_every_unit(
 
 
 def pods_are_only_on_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The watcher takes a pod of a pool for a pod on another node."""
+    """Makes the watcher treat a pod that holds units of a pool as a pod on another node."""
     monkeypatch.setattr(PublishedPods, "_is_at", lambda self, namespace, node, owner: node == owner)
 
 

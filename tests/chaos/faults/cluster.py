@@ -22,7 +22,7 @@ def nodes_come_and_go(set_up: SetUp) -> Iterator[None]:
         _collect_pods_of(set_up, name)
     yield
     for name in chosen:
-        # These pods were bound after the node's deletion, by a component that had not seen it.
+        # These pods were bound by a component that had not seen the node's deletion yet.
         _collect_pods_of(set_up, name)
         set_up.api.create("/api/v1/nodes", node(name))
 

@@ -43,12 +43,12 @@ from tests.chaos.set_up import SetUp
 
 HOUR = 3600.0
 EPOCH = 3
-"""Number of lease transitions before a table is lost."""
+"""The least number of lease transitions before the head or a table is lost."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """seconds: its duration. named: doctor must report one of these checks meanwhile; empty: doctor is not run.
+    """seconds: its duration. named: doctor must report one of these checks meanwhile; empty: it does not run meanwhile.
 
     recovery_seconds: time after the fault's end in which all checks must hold again.
     """

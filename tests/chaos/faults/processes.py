@@ -10,7 +10,7 @@ from tests.chaos.set_up import SetUp
 
 
 def killed(*berths: int) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """Kill these of the two Berth processes with SIGKILL, and start them again."""
+    """Kill the Berth processes with these numbers (0 and 1) with SIGKILL, and then start them again."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:
@@ -27,7 +27,7 @@ def killed(*berths: int) -> Callable[[SetUp], AbstractContextManager[None]]:
 
 
 def frozen(*berths: int) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """Freeze these of the two Berth processes for longer than the lease lasts, and then let them continue."""
+    """Freeze the Berth processes with these numbers (0 and 1), and then let them continue."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:
@@ -64,7 +64,7 @@ def all_killed(set_up: SetUp) -> Iterator[None]:
 
 
 def server_frozen(process: str) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """Pause a process of the control plane, which neither refuses connections nor responds."""
+    """Pause a process of the control plane; meanwhile, it neither refuses connections nor responds."""
     return lambda set_up: standing_still(lambda what: set_up.control_plane.send(process, what))
 
 
@@ -94,7 +94,7 @@ def standing_still(send: Callable[[Signals], None]) -> Iterator[None]:
 
 
 def clock(seconds: float) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """Set the clock of one of the two Berth processes wrong, and then right again."""
+    """Set the wall clock of the first Berth process ahead by this time, and then right again."""
 
     @contextmanager
     def does(set_up: SetUp) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Items and tables that are lost, alone and one after the other."""
+"""Items and tables that are lost: alone, together, or one after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.chaos.faults.calls import thrown
 from tests.chaos.set_up import SetUp
 
 LOST_SECONDS = 5
-"""How long the first of two tables does not exist, in seconds."""
+"""Time in seconds for which the first of two tables does not exist."""
 
 BACK_SECONDS = 120
 """The longest time in seconds in which Berth must repair the loss of the first of two tables."""
@@ -28,7 +28,7 @@ def head_lost(set_up: SetUp) -> Iterator[None]:
 
 @contextmanager
 def cache_emptied(set_up: SetUp) -> Iterator[None]:
-    """Lose the cache and the applied configuration. Counted resources must stay reserved until it is applied again."""
+    """Lose the cache and the applied configuration. Reservations must last until the configuration is applied again."""
     set_up.empty(CACHE_TABLE)
     yield
     set_up.apply_configuration()
@@ -66,7 +66,7 @@ def ledger_lost_after_cache(set_up: SetUp) -> Iterator[None]:
 
 @contextmanager
 def cache_lost_after_ledger(set_up: SetUp) -> Iterator[None]:
-    """Lose the ledger, then the cache. Only the next leader would write the ledger's copy, so apply it again."""
+    """Lose the ledger, then the cache. Only the next leader would copy the configuration to the ledger, so apply it."""
     with set_up.without_table(LEDGER_TABLE):
         time.sleep(LOST_SECONDS)
     set_up.wait_until(set_up.has_ledger, BACK_SECONDS, "the ledger is rebuilt")

@@ -1,4 +1,4 @@
-"""Arguments of plugins. Few and fixed, because each program builds a profile for each of them."""
+"""Arguments of plugins: a few fixed sets, because each program builds a profile for each set."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Case = dict[str, Any]
 
 MOST_PODS = 25
 MOST_PODS_ON_A_NODE = 10
-"""Up to twelve, Go's sort keeps the order of equal pods, which the comparison relies on."""
+"""Go's sort keeps the order of equal elements in slices of up to twelve; the comparison relies on this order."""
 
 
 def cases(seed: int, family: Family, count: int, first: int = 0) -> Iterator[Case]:

@@ -16,7 +16,7 @@ STORAGE = (0, 1 * GI, 3 * GI, 5_000_000_000)
 
 @dataclass(frozen=True)
 class ContainerDemand:
-    """The amounts that one container requests. The resources in `limited` have equal limits."""
+    """The amounts that one container requests. The resources in `limited` have limits equal to the requests."""
 
     requests: dict[str, int]
     sidecar: bool = False
@@ -58,7 +58,7 @@ def imprecise(draw: Draw) -> dict[str, str]:
 
 
 def total(containers: Iterable[ContainerDemand], init_containers: Iterable[ContainerDemand]) -> dict[str, int]:
-    """Return what a pod of these containers needs: per resource, the larger of their sum and the init peak."""
+    """Return the amounts that a pod of these containers needs: for each, the larger of the sum and the init peak."""
     sums: dict[str, int] = {}
     for demand in containers:
         _add(sums, demand.requests)

@@ -8,7 +8,7 @@ from tests.parity.generator.draw import Draw
 
 
 class Family(StrEnum):
-    """The purpose of the cases of a family."""
+    """A family of cases, named after the part of the scheduling cycle that its cases compare."""
 
     FILTER = "filter"
     SCORE = "score"

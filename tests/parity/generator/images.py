@@ -20,7 +20,7 @@ ON_NODES: dict[str, list[str]] = {
     "app": ["registry.example.com:5000/team/app:latest"],
     "app:v2": ["registry.example.com:5000/team/app:v2"],
     "redis": [IN_PODS[4], "docker.io/library/redis:7"],
-    "untagged": ["nginx"],  # never found: a pod's name gets its tag before it is looked up
+    "untagged": ["nginx"],  # never found: an image without a tag gets the default tag before the lookup
 }
 SIZES = (MI, 23 * MI, 24 * MI, 150 * MI, 700 * MI, 1000 * MI, 2500 * MI)
 

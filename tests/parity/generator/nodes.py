@@ -34,7 +34,7 @@ def _node(
     node_taints = taints(draw, hard=Feature.TAINTS in features, soft=Feature.PREFERRED_TAINTS in features)
     if Feature.UNSCHEDULABLE in features and draw.chance(0.4):
         spec["unschedulable"] = True
-        if draw.chance(0.5):  # the node controller adds it a moment later
+        if draw.chance(0.5):  # the node controller adds this taint a moment later
             node_taints.append({"key": UNSCHEDULABLE, "effect": "NoSchedule"})
     if node_taints:
         spec["taints"] = node_taints

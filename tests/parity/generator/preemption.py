@@ -15,7 +15,7 @@ Object = dict[str, Any]
 
 
 def prepare_preemption(draw: Draw, nodes: list[Object], pod: Object, pods: list[Object]) -> None:
-    """Let the pod ask for more; often make a node like another; sometimes give a nominated pod its victims."""
+    """Let the pod request more; often make two nodes alike; sometimes add a victim on the nominated node."""
     if "resources" not in pod["spec"] and draw.chance(0.8):
         resources = pod["spec"]["containers"][0]["resources"]
         resources.get("limits", {}).pop("cpu", None)
@@ -34,7 +34,7 @@ def prepare_preemption(draw: Draw, nodes: list[Object], pod: Object, pods: list[
 
 
 def _require_other_nodes(draw: Draw, pod: Object, names: list[str]) -> None:
-    """Require a node by name, which excludes all other nodes except the nominated node."""
+    """Require a node by name. A PreFilterResult then excludes all other nodes except the nominated node."""
     field = {"key": "metadata.name", "operator": "In", "values": [draw.one_of(names)]}
     required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     pod["spec"].setdefault("affinity", {})["nodeAffinity"] = {
@@ -94,7 +94,7 @@ def _vary(draw: Draw, pod: Object, copies: list[Object]) -> None:
 
 
 def _make_victim(draw: Draw, victim: Object, pod: Object) -> None:
-    """Make it a victim of the pod or of another component; the condition may precede the deletion."""
+    """Mark `victim` as evicted by the scheduler or by another component; the condition may precede the deletion."""
     if "deletionTimestamp" not in victim["metadata"]:
         terminate(draw, victim["metadata"], victim["status"], by_scheduler=0.9)
     match draw.weighted({"": 8, "not deleted": 1, "not lower": 1}):

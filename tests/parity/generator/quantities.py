@@ -32,7 +32,7 @@ EXTENDED_RESOURCES = ("example.com/gpu", "example.com/fpga", "vendor.example.org
 HUGE_PAGES = "hugepages-2Mi"
 
 Amounts = Mapping[str, int]
-"""By resource: cpu in thousandths, everything else in units."""
+"""Amounts by resource: cpu in thousandths, all other resources in units."""
 
 
 def quantities(draw: Draw, amounts: Amounts) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The status of a placed pod from the kubelet and the controllers."""
+"""The status of a placed pod, as the kubelet and the controllers report it."""
 
 from __future__ import annotations
 

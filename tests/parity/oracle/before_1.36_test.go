@@ -2,5 +2,5 @@
 
 package main
 
-// balanced scores the balance of cpu and memory with the pod, on node a and on node b with another pod.
+// balanced has the scores for the balance of cpu and memory with the pod, by node. Node b has another pod.
 var balanced = map[string]int64{"a": 87, "b": 75}

@@ -27,7 +27,7 @@ type Case struct {
 
 // Answer is the outcome of one scheduling cycle.
 type Answer struct {
-	// Verdicts has every node.
+	// Verdicts has the verdict of each node.
 	Verdicts map[string]Verdict `json:"verdicts"`
 	// Scores of every score plugin for the feasible nodes, normalized and not weighted; 0 if the
 	// plugin skipped. Empty unless two nodes or more are feasible.
@@ -36,14 +36,14 @@ type Answer struct {
 	Total map[string]int64 `json:"total"`
 	// Preemption is nil unless every node was rejected.
 	Preemption *Preemption `json:"preemption"`
-	// Error is set when the cycle failed. What was decided before that is still reported.
+	// Error is set if the cycle failed. The results from before the failure are still reported.
 	Error *string `json:"error"`
 }
 
 // Verdict is the result of all filter plugins together for a node.
 type Verdict struct {
 	PluginVerdict
-	// Plugin is the first that rejected, in kube-scheduler's order.
+	// Plugin is the first plugin that rejected the node, in kube-scheduler's order.
 	Plugin *string `json:"plugin"`
 	// All has the verdict of each filter plugin when it runs alone.
 	All map[string]PluginVerdict `json:"all"`

@@ -86,8 +86,8 @@ func forgetIrrelevant(pod *v1.Pod) {
 	}
 }
 
-// roundUp does what an API server does to quantities below a thousandth. Cases contain some unrounded
-// quantities, if it makes no difference when they are rounded.
+// roundUp rounds quantities up to a thousandth, as an API server does. Cases contain some unrounded
+// quantities, but only if the result does not depend on the time of rounding.
 func roundUp(resources v1.ResourceList) {
 	for name, quantity := range resources {
 		quantity.RoundUp(resource.Milli)
@@ -127,7 +127,7 @@ func validate(object runtime.Object) field.ErrorList {
 	}
 }
 
-// podOptions are the options of an update, which accepts what older API servers accepted.
+// podOptions returns the options of an update, which accepts pods that older API servers accepted.
 func podOptions(spec *core.PodSpec) corevalidation.PodValidationOptions {
 	options := podutil.GetValidationOptionsFromPodSpecAndMeta(spec, spec, nil, nil)
 	options.ResourceIsPod = true

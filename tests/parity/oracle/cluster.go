@@ -11,7 +11,7 @@ import (
 )
 
 // cluster is a cluster as frameworks see it. Frameworks are kept across cases and refer to the same
-// cluster; load replaces its objects with those of a case.
+// cluster; load replaces its objects with the objects of a case.
 type cluster struct {
 	*internalcache.Snapshot
 	nominations
@@ -37,7 +37,7 @@ func newCluster() *cluster {
 	}
 }
 
-// load replaces the cluster's contents, seen as the scheduler of this pod sees them.
+// load replaces the cluster's contents with these objects, as the scheduler of this pod sees them.
 func (c *cluster) load(objects []runtime.Object, pending *v1.Pod) error {
 	byKind := groupByKind(objects)
 	if err := c.fillListers(byKind); err != nil {
@@ -83,7 +83,7 @@ func isNominated(pod *v1.Pod, schedulerName string) bool {
 type objectsByKind struct {
 	nodes []*v1.Node
 	pods  []*v1.Pod
-	// others are for listers: objects by the store they belong in.
+	// others are the objects for listers, by kind.
 	others map[string][]any
 }
 

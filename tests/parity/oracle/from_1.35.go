@@ -17,7 +17,7 @@ type (
 
 // noDeviceClasses is a cluster in which no extended resource is backed by dynamic resource allocation.
 type noDeviceClasses struct {
-	fwk.SharedDRAManager // never called: only a device class leads to the rest
+	fwk.SharedDRAManager // never called: only a device class leads to its other methods
 }
 
 func (m noDeviceClasses) DeviceClassResolver() fwk.DeviceClassResolver { return m }

@@ -2,5 +2,5 @@
 
 package main
 
-// balanced scores how the pod changes the balance of cpu and memory, on node a and on node b with another pod.
+// balanced has the scores for the pod's effect on the balance of cpu and memory, by node. Node b has another pod.
 var balanced = map[string]int64{"a": 68, "b": 69}

@@ -28,7 +28,7 @@ type responder interface {
 	respond(line []byte) any
 }
 
-// order is one line on its way to a worker, and its answer on the way back.
+// order is one line for a worker, and the channel for its answer.
 type order struct {
 	line   []byte
 	answer chan []byte

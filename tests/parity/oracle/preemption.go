@@ -48,7 +48,7 @@ func preempt(ctx context.Context, using *profile, pod *v1.Pod, ran *cycle) (*Pre
 	return found, nil
 }
 
-// dryRun fails, as the evaluator does, only if no candidate was found because of an error.
+// dryRun fails, as the evaluator does, only if there was an error and no candidate was found.
 func dryRun(
 	ctx context.Context, using *profile, pod *v1.Pod, ran *cycle, nodes []fwk.NodeInfo,
 ) ([]preemption.Candidate, error) {
@@ -65,7 +65,7 @@ func dryRun(
 }
 
 // podDisruptionBudgets lists the budgets by name. The lister has no order, and from 1.37 on the order decides: a victim
-// debits no budget after the first one that it violates.
+// does not debit any budget after the first budget that it violates.
 func podDisruptionBudgets(using *profile) ([]*policyv1.PodDisruptionBudget, error) {
 	budgets, err := using.preemption.Evaluator.PdbLister.List(labels.Everything())
 	slices.SortFunc(budgets, func(a, b *policyv1.PodDisruptionBudget) int {

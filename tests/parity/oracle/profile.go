@@ -45,8 +45,8 @@ type profile struct {
 	weights    map[string]int64
 }
 
-// newProfile builds kube-scheduler's default profile with these arguments. Without arguments
-// PodTopologySpread has no default constraints, which make a pod's verdict depend on services.
+// newProfile builds kube-scheduler's default profile with these arguments. Without arguments,
+// PodTopologySpread does not use default constraints: they would make verdicts depend on services.
 func newProfile(seen *cluster, args map[string]json.RawMessage) (*profile, error) {
 	configuration, err := latest.Default()
 	if err != nil {

@@ -46,7 +46,7 @@ func TestPodLevelRequestsAreNotScoredByNodeResourcesFit(t *testing.T) {
 	}
 }
 
-// preferringBelowZero prefers nodes by a value that no label can have: an API server stores it.
+// preferringBelowZero prefers nodes by a value that no label can have. An API server stores such a pod.
 func preferringBelowZero(pod *st.PodWrapper) *st.PodWrapper {
 	below := v1.NodeSelectorRequirement{Key: "k", Operator: v1.NodeSelectorOpLt, Values: []string{"-5"}}
 	preference := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{below}}

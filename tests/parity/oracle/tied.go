@@ -15,7 +15,7 @@ const notStarted = math.MaxInt64
 
 // tied returns the nodes that are equal by all criteria of pickOneNodeForPreemption, which chooses
 // among them by the order of a map. That function is not exported and does not report a tie, so the
-// criteria are repeated here; preempt checks its choice against them.
+// criteria are repeated here; preempt checks kube-scheduler's choice against them.
 func tied(candidates []preemption.Candidate) []string {
 	best := [5]int64{}
 	var names []string

@@ -1,4 +1,4 @@
-"""Announcements with one rule left out. Each variant lets two pods that exclude each other onto a node."""
+"""Announcements with one rule left out. Each variant lets pods that exclude each other onto a node or into a zone."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def until_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def unseen_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes a pod that the cache has never shown for a pod that has ended."""
+    """Treats a pod that the cache has never shown as ended."""
     monkeypatch.setattr(
         reader,
         "has_ended",
@@ -71,13 +71,13 @@ def unseen_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def deleted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gives a slow bind a position that was taken and is free again."""
+    """Deletes announcements at once, so that a slow bind gets a position that was already used."""
     monkeypatch.setattr(protocol, "RETENTION_SECONDS", -1000.0)
     monkeypatch.setattr(protocol, "TRIM_EVERY", 1)
 
 
 def only_pods_with_a_rule_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Does not announce the bind of a pod of a scheduler whose profile has no rule."""
+    """Does not announce a bind if the profile of the pod's scheduler has no rule."""
     announce = protocol.Announcements.announce
 
     def of_its_own_rules(self, binding, found, deadline):

@@ -62,7 +62,7 @@ _TAKEN = unschedulable("OnePerTeam", "node(s) had a pod of this team")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """domains: the domain of each node; a team has one pod in each. is_affinity: whether pods' specs have the rule."""
+    """Allows a team one pod per domain. domains: each node's domain. is_affinity: whether pods' specs have the rule."""
 
     plugin: AnyFilter
     domains: dict[str, str]
@@ -135,7 +135,7 @@ class AnnouncementsHistory:
         self._published = self._observed()
 
     def run(self) -> None:
-        """Run the whole history, until no announcement may remain."""
+        """Run the whole history and the recovery, then check the end state."""
         for number in range(PODS):
             self._create_of_a_team(f"pod-{number}")
         for number in range(BINDERS):
@@ -176,7 +176,7 @@ class AnnouncementsHistory:
         self.world.pause(seconds)
 
     def between(self) -> None:
-        """Let others continue before and after every call. A call may be slow."""
+        """Let other actors continue before or after a call. The call may be slow."""
         slow = self.world.random.random() < 0.05
         self.world.pause(2.5 if slow else self.world.random.choice((0.0, 0.0, 0.01, 0.1, 0.6)))
 
@@ -255,7 +255,7 @@ class AnnouncementsHistory:
             self.rejected += outcome is BindOutcome.REJECTED
 
     def _check_end(self) -> None:
-        """Assert that a new reader finds every pod in the cache, and no other pod in the log."""
+        """Assert that a new reader does not add pods from the log to the cache's pods, and that the log has shrunk."""
         reader, found = AnnouncementReader(self.log), self.published()
         assert reader.pods_to_add(reader.read()[0], found.snapshot, found.seen) == []
         assert len(self.log.read(1)) < self.bound + self.rejected

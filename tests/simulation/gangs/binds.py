@@ -109,7 +109,7 @@ class _WorldClock(HandDrivenClock):
 
 
 class GangPods(PodsInMemory):
-    """Pods that check every Binding that is carried out."""
+    """Stores pods, and calls `check` after every Binding that is carried out."""
 
     def __init__(self, check: Callable[[Binding], None]) -> None:
         super().__init__()
@@ -137,8 +137,8 @@ class GangWorld:
         request_seconds: float = REQUEST_SECONDS,
         slots: int = sys.maxsize,
     ) -> None:
-        """zones: the nodes' values of the label ZONE. request_seconds: duration of each request to the tables. slots:
-        how many binds run at once; the scheduler tries others again later."""
+        """zones: the nodes' values of the label ZONE. request_seconds: duration of each call of a table or the API
+        server. slots: the most binds that run at once; without a free slot, the scheduler tries a bind again."""
         self.world = World(seed)
         self._http_timeout = http_timeout
         self.members = {member.name: member for member in members}
@@ -171,7 +171,7 @@ class GangWorld:
         self.pods.add(member.name, member.uid, member.requests, annotations=annotations, priority=member.priority)
 
     def bind(self, member: Member, wire: Wire | None = None) -> BindOutcome | None:
-        """Run one call of bind; None if its process died or there is no slot for it."""
+        """Run one call of bind; return None if its process died or no slot is free."""
         if not self._slots:
             return None
         self._slots -= 1
@@ -273,7 +273,7 @@ class GangWorld:
         self.wire.deliver()
 
     def bound(self, gang: str | None = "train") -> set[str]:
-        """Return the gang's members that are on a node; None: the members of all gangs."""
+        """Return the names of the gang's members that are on a node. gang: None for the members of all gangs."""
         on_nodes = {name for (_, name), pod in self.pods.all().items() if pod.node}
         return {name for name in on_nodes if gang is None or self.members[name].gang == gang}
 

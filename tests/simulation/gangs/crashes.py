@@ -156,7 +156,7 @@ def calls_of(members: Sequence[Member]) -> list[str]:
 
 
 def cases() -> Iterator[Case]:
-    """Yield every call with every fault, for each kind of gang of 4 and each continuation."""
+    """Yield every fault at every call, for each gang in GANGS and each of `Afterwards`."""
     two_watchers = cycle((False, True))
     for (name, members), afterwards in product(GANGS.items(), Afterwards):
         # A fault adds calls: binds read again.
@@ -173,7 +173,7 @@ def cases() -> Iterator[Case]:
 
 
 def table_error_cases() -> Iterator[TableErrorCase]:
-    """Yield faults at every call of the table for each kind of gang of 4, and at those of a two-phase commit."""
+    """Yield faults of the table at every call for each gang in GANGS, and at the calls of a large gang's commit."""
     large = gang_of(120)
     places = [(members, range(len(calls_of(members)))) for members in GANGS.values()]
     for members, numbers in (*places, (large, _commit_calls(large))):

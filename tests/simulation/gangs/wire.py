@@ -25,7 +25,7 @@ class Turns(Wire):
         super().__init__(faults or {})
         self._world, self.seconds = world, seconds
         self.ambush: dict[str, Callable[[], object]] = {}
-        """By the name of a call, an action that happens once before it."""
+        """Maps the name of a call to an action that happens once, before the next call of this name."""
 
     def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
         self._world.pause(self.seconds)

@@ -1,7 +1,7 @@
-"""An orphan that rarely occurs by chance: one in the place of a published log item that no snapshot contains yet.
+"""An orphan that rarely occurs by chance: it replaces a published log item that no snapshot contains yet.
 
 A leader stops with a log item on its way. Its successor publishes that version, and stops as well. When the published
-item has expired, the first leader's item arrives. Readers must apply neither this item nor those that follow it.
+item has expired, the first leader's item arrives. Readers must apply neither this item nor the items that follow it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Ambush:
             raise TableUnavailable("the request is still on its way")
 
     def awaits(self, uid: str, version: int) -> bool:
-        """Return whether the late item takes this item's place: TTL deletes in any order, so maybe this one first."""
+        """Return whether the caught item will take this item's place: then TTL deletes this item once it expires."""
         return self._caught is not None and self._caught[:2] == (uid, version)
 
     def published(self, uid: str, version: int) -> None:

@@ -41,7 +41,7 @@ def log_without_the_chain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chain_followed_forwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader goes from its item to the next item that names it, which may be an orphan."""
+    """The reader goes forward from an item to the next item that links to it, which may be an orphan."""
 
     def forwards(items, since, through):
         found = []
@@ -76,7 +76,7 @@ def chain_of_versions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chain_of_versions_alone_without_compacted_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same, and the reader also follows links into a part of the log that may have been cleaned."""
+    """As chain_of_versions_alone; the reader also follows links into a part of the log that may have been cleaned."""
     following = NodeCacheReader._cursor_for
 
     def below(self, uid, pointer, parts, *, is_current):

@@ -49,7 +49,7 @@ def link_to_an_item_of_any_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def head_names_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A publication takes the items in the logs of the other parts for published."""
+    """A publication treats unpublished items in the logs of the other parts as published."""
     publish = Writer._publish
 
     def with_orphans(self, pointer):
@@ -238,7 +238,7 @@ def publication_in_doubt_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def going_on_from_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The new leader takes an unreadable state for an empty one, and only adds to it."""
+    """The new leader treats an unreadable state as empty, and only adds to it."""
     published = Watcher._load_published
 
     def or_empty(self):

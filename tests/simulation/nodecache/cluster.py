@@ -127,7 +127,7 @@ class SimulatedCluster(Cluster):
 
 
 class _Watch(ClusterWatch):
-    """Like the watches of cluster/watch: an event for each change, a bookmark if only other resources changed, ends."""
+    """Like the watches of cluster/watch: events for changes, a bookmark if only other resources changed, an end."""
 
     def __init__(self, world: World, server: ApiServer, positions: Mapping[str, Position]) -> None:
         super().__init__(RESOURCES, positions)

@@ -46,8 +46,8 @@ LONGEST_RECOVERY_WITH_STANDBY = 30.0
 class Arrangement:
     """How the watcher is deployed, and its faults. Times are in seconds.
 
-    `standby`: another candidate waits as long as it may. `crashes`: when the leader is killed. `clock_error`: the
-    largest error of a function's clock.
+    `standby`: a second candidate waits until it leads or its run ends. `crashes`: when the leader is killed.
+    `clock_error`: the largest error of a function's clock.
     """
 
     seed: int
@@ -75,7 +75,7 @@ def crashing(seed: int, duration: float = DAY, *, standby: bool = False) -> Arra
 class Ages:
     """The greatest ages that a reader could have seen, in seconds.
 
-    `recoveries`: from a crash to the next publication; `with_standby`: the same if a standby was waiting.
+    `recoveries`: from a crash to the next publication if no standby waited; `with_standby`: the same if one waited.
     """
 
     heartbeat: float = 0.0

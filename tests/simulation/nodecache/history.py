@@ -244,7 +244,7 @@ class History:
             self._threads.append(self.world.start(f"reader-{number}-{thread}", body))
 
     def _ends(self, table: CacheTable, *, is_quiet: bool) -> bool:
-        """Return whether an environment ends. In the end all of the other release do, because it is rolled back."""
+        """Return whether an environment ends. In the quiet time, all environments of the other release end."""
         if is_quiet:
             return self.plan.other_release is not None and type(table) is not ThisReleasesTable
         return self.world.random.random() < self.plan.cold

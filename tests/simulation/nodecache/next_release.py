@@ -85,7 +85,7 @@ def _outline(pointer: Pointer) -> Pointer:
 
 class NextReleasesTable(ThisReleasesTable):
     """The table as the next release uses it. It reads both releases' data, and writes data with this oldest reader: if
-    only the next release can read the data, other releases would take the keys for those of other objects."""
+    only the next release can read the data, other releases would take its keys for keys of other objects."""
 
     def __init__(self, table: CacheTable, oldest_reader: int) -> None:
         super().__init__(table)

@@ -48,7 +48,7 @@ class RecordedItem(InMemoryItem):
 
 
 class RecordedTable(InMemoryCacheTable):
-    """All other items. TTL deletes each expired item separately, at any time within another lifetime."""
+    """All items except the head. TTL deletes each expired item separately, at any time within another lifetime."""
 
     def __init__(self, world: World, item: InMemoryItem, witness: Witness, lifetime: float) -> None:
         super().__init__(item)
@@ -81,7 +81,7 @@ class RecordedTable(InMemoryCacheTable):
     def put_some_chunks(
         self, snapshot_id: str, chunks: Sequence[bytes], which: Iterable[int], expires_at: float
     ) -> None:
-        """Put only these chunks, because a write failed."""
+        """Put the chunks with these indexes: only some chunks if a write failed."""
         for index in which:
             key = snapshot_id, index
             self._chunks[key] = chunks[index]
@@ -123,4 +123,4 @@ class RecordedTable(InMemoryCacheTable):
 
 
 class RecordedTrimmedTable(RecordedTable, TrimmedCacheTable):
-    """The same for the store of `berth serve`: it deletes unneeded items when the head points to another snapshot."""
+    """Deletes unneeded items when the head points to another snapshot, as the store of `berth serve` does."""

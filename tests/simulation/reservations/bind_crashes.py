@@ -93,7 +93,7 @@ def _handed_over(world: BindWorld) -> None:
 
 
 def _names_another_device(world: BindWorld) -> None:
-    """The owner names another device, and a watcher that has not seen the pod before takes over."""
+    """Let the owner name another device, and a watcher that has not seen the pod before take over."""
     found = world.pods.stored(POD)
     if found is not None:
         other = "0" if found.annotations.get(DEVICE) == "1" else "1"
@@ -102,7 +102,7 @@ def _names_another_device(world: BindWorld) -> None:
 
 
 def _too_large(world: BindWorld) -> None:
-    """The owner makes the pod too large, and a watcher that does not find it in the cache takes over."""
+    """Let the owner make the pod too large for the cache, and a watcher that does not find the pod there take over."""
     world.too_large.add(UID)
     world.hand_over()
 
@@ -132,7 +132,7 @@ EVENTS: Mapping[str, Event | None] = {
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """An earlier attempt with a fault at its Binding; None: no attempt. A late Binding arrives with this attempt's."""
+    """An earlier attempt with a fault at its Binding. None: no attempt. A late Binding arrives with the late calls."""
 
     name: str
     fault: Fault | None
@@ -154,8 +154,8 @@ AFTERWARDS: Mapping[str, tuple[Event, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case; fault_at and event_at: the numbers of calls. arrives: how many of the steps afterwards precede a late
-    call."""
+    """A case; fault_at and event_at: the numbers of calls. arrives: the number of steps afterwards before late calls
+    arrive."""
 
     asked: str
     prior: Prior
@@ -199,7 +199,7 @@ class Case:
 
 
 def calls_of(asked: str, prior: Prior, event: str = "nothing", event_at: int = 0) -> int:
-    """Count the calls of such a bind without a fault."""
+    """Return the number of calls that the bind of such a case makes without a fault."""
     return len(Case(asked, prior, None, 0, event, event_at, "no retry", 0).run())
 
 

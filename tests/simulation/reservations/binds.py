@@ -61,7 +61,7 @@ class Died(BaseException):
 
 
 class Fault(StrEnum):
-    """The fate of a call. LATE: it gets no response, and is carried out some time later."""
+    """A fault at a call. LATE: the call is not answered, and is carried out some time later."""
 
     DIES_BEFORE = "dies before"
     DIES_AFTER = "dies after"
@@ -119,7 +119,7 @@ REQUESTS = {
     "put_open": "PutItem",
     "delete_open": "DeleteItem",
 }
-"""By the table's methods that bind calls, their names on the wire."""
+"""Maps the table's methods that bind calls to their names on the wire."""
 
 
 def wired_table(table: LedgerTable, wire: Wire) -> LedgerTable:
@@ -191,7 +191,7 @@ def assert_adds_up(ledger: NodeLedger) -> None:
 
 
 class CheckedPods(PodsInMemory):
-    """Pods that check every Binding that is carried out."""
+    """Stores pods, and checks every Binding that is carried out."""
 
     check: Callable[[], None]
 
@@ -199,7 +199,7 @@ class CheckedPods(PodsInMemory):
         super().__init__()
         self.ever_bound: set[tuple[str, str]] = set()
         self.as_bound: dict[str, StoredPod] = {}
-        """By UID, the version that the Binding created: the owner may change the annotations afterwards."""
+        """Maps UIDs to pods as their Bindings left them: owners may change the annotations afterwards."""
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         result = super().create_binding(binding, timeout)
@@ -223,7 +223,7 @@ class BindWorld:
         """UIDs of pods that the cache cannot hold: they are not published."""
         self._epoch = EPOCH
         self._kept: dict[str, tuple[PodKey, str]] = {}
-        """By UID, the pods that this leader found on their nodes at the API server, with the node."""
+        """Maps UIDs to the pods that this leader found on a node at the API server, with the node."""
         self._ids = count(1)
         self._decoded: dict[tuple[tuple[str, str], int], Pod] = {}
         for node in NODES:
@@ -238,7 +238,7 @@ class BindWorld:
         limits: BindConfiguration = EVERY_POD,
         schedulers: frozenset[str] = BERTH_SCHEDULERS,
     ) -> BindOutcome | None:
-        """Run one call of bind; None if its process died."""
+        """Run one call of bind; return None if its process died."""
         wire = wire or Wire()
         reservations = Reservations(
             wired_table(self.table, wire), lambda: f"attempt-{next(self._ids)}", self.clock, call_seconds=0.05

@@ -38,7 +38,7 @@ def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def surplus_is_released_without_a_confirmed_binding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Binding of another attempt binds the pod to the node, with the device that is released."""
+    """Releases a surplus device although another attempt's Binding may bind the pod with this device."""
     create_binding = PreparedBind._create_binding
 
     def hasty(self, pod, reservation):

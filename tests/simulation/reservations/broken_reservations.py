@@ -40,7 +40,7 @@ def expiry_by_age_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def expiry_of_what_is_there_after_the_touch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads the entry last: it may belong to an attempt that has read the pod after the touch."""
+    """Reads the entry after the touch, when it may belong to an attempt that has read the pod since then."""
     release = Expiry._release
 
     def latest(self, reservation, entries):
@@ -68,7 +68,7 @@ def confirmed_without_a_look_at_what_is_published(monkeypatch: pytest.MonkeyPatc
 
 
 def reserved_counts_as_over_when_no_pod_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes a bind that is under way for a pod that has ended."""
+    """Treats a reservation whose bind is still under way as if its pod had ended."""
     monkeypatch.setattr(NodeReconciliation, "_is_over", lambda self, node, entry: True)
 
 
@@ -94,7 +94,7 @@ def ledgers_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def closed_before_it_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deletes the open reservation with the publication, in whatever state the entry is."""
+    """Deletes the open reservation when the pod is published, even if the entry is still RESERVED."""
     monkeypatch.setattr(Expiry, "close", partialmethod(Expiry.delete_open, outcome=ExpiryOutcome.CONFIRMED))
 
 
@@ -113,7 +113,7 @@ def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rebuilds from the pods that are published now, without those that were bound a moment ago."""
+    """Rebuilds from the pods that are published now, without the pods that were bound a moment ago."""
     monkeypatch.setattr(Rebuild, "_invalidated", lambda self, pod: None)
     read = Rebuild._read_open_reservations
 

@@ -53,10 +53,10 @@ class FloatingHistory(ReservationsHistory):
         on_node = {each.resource: units for each in demands if self.counting.floating.scope(each) == NODE_SCOPE}
         return by_owner({**on_node, **floating}, node)
 
-    # -------------------------------------------------------------------------------------------------- what must hold
+    # ------------------------------------------------------------------------------------------------------ invariants
 
     def check(self) -> None:
-        """Assert that every ledger adds up and has the pods that Berth bound, for as long as they run."""
+        """Assert that ledgers add up, have the running pods that Berth bound, and do not overcommit a pool."""
         for ledger in self.table.nodes():
             check(ledger)
         used = Counter[str]()
@@ -77,7 +77,7 @@ class FloatingHistory(ReservationsHistory):
             assert amount <= self.counting.floating.capacity(pool), f"{pool} was given {amount} times"
 
     def check_end(self) -> None:
-        """Assert that the ledgers have exactly the pods that are on nodes."""
+        """Assert that the ledgers have only pods that are on nodes, and that no bind is under way."""
         there: dict[str, set[str]] = {}
         for pod in self.cluster.pods.values():
             if pod.node and not pod.finished:

@@ -146,7 +146,7 @@ class HostileHistory(ReservationsHistory):
                 assert amount <= self._largest[name], f"{name} gave {amount} of {pool}"
 
     def check_end(self) -> None:
-        """Assert that the slots of every pod are counted, for any request of seats."""
+        """Assert that every entry counts slots, even if the pod's request of seats is malformed."""
         super().check_end()
         for ledger in self.table.nodes():
             for entry in ledger.entries.values():

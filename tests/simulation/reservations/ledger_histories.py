@@ -1,4 +1,4 @@
-"""Binds, watchers and an API server around one ledger, in virtual time: real bind, real reconciler.
+"""Binds, watchers and an API server around one ledger table, in virtual time: real bind, real reconciler.
 
 At every call of the table or of the API server the seed decides which actor continues. Watchers die at random times.
 Bindings may arrive long after their sender gave up. Pods end, are recreated under their names, and are bound by others;
@@ -94,7 +94,7 @@ class ReservationsHistory:
             self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
 
     def run(self) -> None:
-        """Run the whole history, until the ledgers must be consistent."""
+        """Run the whole history and the recovery, then check that the ledgers are consistent."""
         world = self.world
         self._publish()
         self.lead()

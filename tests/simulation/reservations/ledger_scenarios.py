@@ -1,4 +1,4 @@
-"""Interleavings that are rare in random histories: they pass with all rules, and fail if one is left out."""
+"""Interleavings that are rare in random histories: they pass with all rules, and fail if a rule is left out."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def another_attempt_between_touch_and_release() -> None:
 
 
 def deposed_watcher_adopts_who_is_gone() -> None:
-    """The watcher's list has a pod of another component, and the watcher pauses until that pod is deleted."""
+    """The watcher learns of a pod that another component bound, and pauses until the pod is deleted."""
     harness = _watching()
     deposed = harness.lead()
     harness.run(deposed, 1)
@@ -124,7 +124,7 @@ def end_before_the_visit() -> None:
     binding = _reserved(harness)
     _arrives(harness, binding)
     harness.publish(leader)
-    leader._changed_nodes.clear()  # it was delayed
+    leader._changed_nodes.clear()  # as if the visit were delayed
     _is_deleted_before_the_visit(harness, leader)
     assert not harness.states(), "amounts without a pod are reserved"
     assert harness.table.open_reservations() == []
@@ -211,7 +211,7 @@ def _binding(harness: ReconcilerHarness, pod: PodKey) -> Binding:
 
 
 def _arrives(harness: ReconcilerHarness, binding: Binding) -> None:
-    """Deliver the Binding. A bound pod must have an entry; that of an unbound pod may have been released."""
+    """Deliver the Binding, and assert that a bound pod has an entry. An unbound pod may have lost its entry."""
     if isinstance(harness.cluster.create_binding(binding, 1.0), Created):
         entry = harness.ledger().entries.get(binding.pod_uid)
         assert entry is not None, "the pod is on the node, and what it holds can be had by another"

@@ -1,7 +1,7 @@
 """A bind of one store, and a takeover by another store before any of its calls: real bind, holder and reconciler.
 
-The bind may be paused for as long as a takeover lasts without noticing: its deadline does not advance. Its Binding may
-arrive after everything else. The node's capacity must never be exceeded, whichever store counts.
+The bind may be paused for a whole takeover and does not notice: its deadline does not advance. Its Binding may arrive
+after everything else. The node's capacity must never be exceeded, whichever store counts.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class VariantStore(Store):
 
 @dataclass
 class Case:
-    """acquired_at: before which call the second store acquires the Lease. finished_at: before which call it ends its
-    takeover and binds its own pod. is_late: the first store's Bindings arrive at the end."""
+    """acquired_at: the call before which the second store acquires the Lease. finished_at: the call before which it
+    ends its takeover and binds its own pod. is_late: the first store's Bindings arrive at the end."""
 
     variant: Variant
     acquired_at: int
@@ -100,7 +100,7 @@ class Case:
 
 
 def cases(variant: Variant) -> Iterator[Case]:
-    """Yield every pair of calls, with immediate and with late Bindings."""
+    """Yield a case for every pair of calls, with immediate and with late Bindings."""
     for acquired_at in range(CALLS):
         for finished_at in range(acquired_at, CALLS):
             for is_late in (False, True):

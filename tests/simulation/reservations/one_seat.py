@@ -21,7 +21,7 @@ from tests.unit.lease.clocks import EnvironmentClock
 
 NODE, HTTP_TIMEOUT = "n1", 5.0
 CALLS = 6
-"""More calls than a bind makes; the last one is after its end."""
+"""More calls than a bind makes: an action before the last call happens after the end of the bind."""
 
 OVERCOMMITTED = "both pods are on the node"
 
@@ -79,7 +79,7 @@ class Store:
     def bind(
         self, name: str, call: Callable[[str], None] | None = None, late: list[Callable[[], object]] | None = None
     ) -> BindResult:
-        """Run bind on this store. call: runs before each call. late: where the Binding waits; None: it does not."""
+        """Run bind on this store. call: runs before each call. late: list in which the Binding waits, or None."""
         carry = call or (lambda what: None)
         reservations = Reservations(self.table, self._new_id, self.clock.wall, call_seconds=0.1)
         right = self._right(carry)
@@ -113,7 +113,7 @@ class CheckedRight(CountingRight):
 
 
 class _BoundBinder(PodBinder):
-    """A binder. late: where the Binding waits until it is carried out; None: it is carried out at once."""
+    """A binder. late: list in which the Binding waits until it is carried out; None: it is carried out at once."""
 
     def __init__(
         self, cluster: CountedCluster, carry: Callable[[str], None], late: list[Callable[[], object]] | None

@@ -2,7 +2,7 @@
 reconciler.
 
 The first store's process is killed: it makes no more calls, does not release its Lease, and its last Binding may still
-be on the wire. The second store begins with an empty ledger, after the first one's end or beside it. Its watch may have
+be on the wire. The second store begins with an empty ledger, after the first store or beside it. Its watch may have
 stopped before the pod was created. The node's capacity must never be exceeded.
 """
 
@@ -24,7 +24,7 @@ from tests.fakes.ledger_lease import LeaseInMemory
 from tests.simulation.reservations.one_seat import CALLS, NODE, Store, check
 
 REBUILD_SECONDS = 6
-"""Most seconds from the acquisition of the Lease until the store counts: two polls of the reconciler, and a check."""
+"""The most seconds from acquiring the Lease until the store counts: two polls of the reconciler, and a check."""
 
 WATCH_SECONDS = 5
 """Time in seconds after the acquisition when a stopped watch continues, if a pod was bound."""
@@ -33,7 +33,7 @@ LONGEST_WAIT = ELECTION.lease_duration + ELECTION.longest_retry + REBUILD_SECOND
 
 
 class Variant(StrEnum):
-    """The correct protocol, and protocols that do not wait for enough."""
+    """The correct protocol, and variants that count too early because a rule of the rebuild is left out."""
 
     CORRECT = "correct"
     BEFORE_THE_LEASE = "the rebuild begins with the process, and not after the Lease was acquired"
@@ -103,8 +103,8 @@ class LostStore(Store):
 
 @dataclass
 class Case:
-    """killed_at: before which call of its bind the first store ends. is_beside: the second store ran before, and its
-    watch stopped before the pod was created."""
+    """killed_at: the call of its bind before which the first store ends. is_beside: the second store runs already, and
+    its watch stopped before the pod was created."""
 
     variant: Variant
     killed_at: int
@@ -164,7 +164,7 @@ def _arrive(on_the_wire: list[Callable[[], object]]) -> None:
 
 
 def cases(variant: Variant) -> Iterator[Case]:
-    """Yield every call of a bind, with every moment at which its Binding arrives."""
+    """Yield a case for every call of a bind and every moment at which its Binding may arrive."""
     for killed_at in range(CALLS):
         for arrival in Arrival:
             for is_beside in (False, True):

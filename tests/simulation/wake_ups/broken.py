@@ -96,7 +96,7 @@ def new_leader_does_not_wake(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def new_leader_knows_what_it_has_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes the first publication for complete, though it contains only a part of the known objects."""
+    """Treats the first publication as complete, though it contains only a part of the known objects."""
     learn = WakeUp.published
 
     def published(self, publication):
@@ -138,7 +138,7 @@ def limited_wake_up_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def nothing_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No pod is woken a second time."""
+    """Does not wake any pod a second time."""
     monkeypatch.setattr(TokenBuckets, "tokens", lambda self, key, now: 0 if key in self._buckets else self._burst)
 
 

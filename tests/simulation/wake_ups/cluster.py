@@ -17,7 +17,7 @@ NAMES = ("n1", "n2")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """is_open: for Berth. has_room: for the scheduler's own plugins."""
+    """is_open: whether Berth accepts the node. has_room: whether the scheduler's own plugins accept it."""
 
     is_open: bool = True
     has_room: bool = True
@@ -29,7 +29,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """rejected: by Berth, as its condition says."""
+    """rejected: whether the pod's condition says that Berth rejected it."""
 
     uid: str
     team: str
@@ -63,7 +63,7 @@ class Watch:
 
 
 class ApiServer:
-    """All objects, and the number of writes."""
+    """All objects, the number of the last write, and the watches that deliver the changes."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {name: Node() for name in NAMES}
@@ -98,7 +98,7 @@ class Published:
     pods: Position
 
     def fitting(self, team: str, announced: Iterable[Announced]) -> set[str]:
-        """Return the open nodes without a pod of the team."""
+        """Return the open nodes without a placed or announced pod of the team."""
         pods = [obj for (kind, _), obj in self.objects.items() if kind == PODS]
         placed = {_field(pod, "metadata", "uid"): _field(pod, "spec", "nodeName") for pod in pods}
         taken = {placed[_field(pod, "metadata", "uid")] for pod in pods if _team(pod) == team}
@@ -109,7 +109,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A pod that is being bound. version: of the unbound pod."""
+    """A pod that is being bound. version: the version at which the scheduler read the unbound pod."""
 
     uid: str
     team: str

@@ -5,7 +5,7 @@ An open node takes one pod of each team if it has room, which only the scheduler
 go, change their team, are deleted when they are bound, and are recreated under their name; watches lag; writes and
 wake-ups are slow or fail; leaders are replaced. At every step the seed decides which event comes first.
 
-Invariants: some time after the last change, no fitting pod is left. If nothing fails, pods are placed in time.
+Invariants: some time after the last change, no pod that fits still waits. If nothing fails, pods are placed in time.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ DISTURBANCES = ("open", "room", "pod", "pod", "team", "team", "fault")
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Times in seconds, and shares. flush: time between publications. late: delay of a write. lag: of an interrupted
-    watch. failing: share of wake-ups during disturbances. handovers: share of the faults; relists: of the other faults.
-    readable_after: the greatest age of the state that a verb uses. batch: the most changes in a publication.
-    disturbances: their kinds, each as often as it is named."""
+    watch. failing: share of failing wake-ups during disturbances. handovers: share of hand-overs in faults. relists:
+    share of relists in the other faults. readable_after: the greatest age of the state that a verb uses. batch: the
+    most changes in a publication. disturbances: the kinds to draw from; a kind may be repeated."""
 
     seed: int
     flush: float = 0.5
