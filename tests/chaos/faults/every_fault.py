@@ -76,7 +76,7 @@ FAULTS: Sequence[Fault] = (
     Fault("berth-killed", killed(0), 5, named=NOT_THERE),
     Fault("both-berths-killed", killed(0, 1), 5, named=NOT_THERE),
     Fault("berth-frozen", frozen(0), 20),
-    Fault("both-berths-frozen", frozen(0, 1), 12),
+    Fault("both-berths-frozen", frozen(0, 1), 20),
     Fault("scheduler-killed", scheduler_killed, 4),
     Fault("scheduler-frozen", scheduler_frozen, 10),
     Fault("all-killed", all_killed, 3),

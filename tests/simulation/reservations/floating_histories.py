@@ -77,15 +77,17 @@ class FloatingHistory(ReservationsHistory):
             assert amount <= self.counting.floating.capacity(pool), f"{pool} was given {amount} times"
 
     def check_end(self) -> None:
-        """Assert that the ledgers have only pods that are on nodes, and that no bind is under way."""
+        """Assert that the ledgers have exactly the pods on nodes, and that no bind is under way."""
         there: dict[str, set[str]] = {}
         for pod in self.cluster.pods.values():
             if pod.node and not pod.finished:
                 for owner in self._shares(pod.key, pod.units, pod.node):
                     there.setdefault(owner, set()).add(pod.key.uid)
-        for ledger in self.table.nodes():
+        ledgers = [*self.table.nodes()]
+        assert there.keys() <= {ledger.owner for ledger in ledgers}
+        for ledger in ledgers:
             placed = there.get(ledger.owner, set())
-            assert set(ledger.entries) <= placed, f"{ledger.owner} has entries of others than {placed}"
+            assert set(ledger.entries) == placed, f"{ledger.owner} has entries of others than {placed}"
             assert {entry.state for entry in ledger.entries.values()} <= {EntryState.BOUND}
         assert self.table.open_reservations() == [], "a bind is under way for ever"
         marker = self.table.marker()
