@@ -28,7 +28,7 @@ ITEM_FULL = "an item is full: it holds 400 KB, about 2,000 pods of one node or p
 
 
 class TableUnavailable(Exception):
-    """A request to the table failed. The message names the table and the reason; `__cause__` is DynamoDB's error."""
+    """A request to the table failed, or an item is malformed. The message names the table and the reason."""
 
 
 class TableThrottled(TableUnavailable):
@@ -114,8 +114,8 @@ class TableErrors:
         return None
 
     def refused(self, error: ClientError | BotoCoreError) -> Item | None:
-        """Return the item that did not meet the condition (ALL_OLD); None if there is no item. Raises TableUnavailable
-        for any other error."""
+        """Return the item that did not meet the condition (ALL_OLD); None if there is no item, or if the request did
+        not ask for it. Raises TableUnavailable for any other error."""
         if not isinstance(error, ClientError) or error.response["Error"]["Code"] != CONDITION_FAILED:
             raise self.unavailable(error) from error
         found: Item | None = error.response.get("Item")  # type: ignore[assignment]
@@ -123,7 +123,7 @@ class TableErrors:
 
 
 def cache_table_errors(table: str) -> TableErrors:
-    """Return the errors of the node cache's table, which also holds the applied configuration."""
+    """Return the TableErrors of the node cache's table, which also holds the applied configuration."""
     return TableErrors("node cache", table, "BERTH_CACHE_TABLE")
 
 
@@ -132,8 +132,8 @@ def ledger_table_errors(table: str) -> TableErrors:
 
 
 class TableAdapter:
-    """Base class of the adapters of a table, by default of the ledger's table. Stateless; threads may share the
-    client."""
+    """Base class of table adapters; a subclass is for the ledger's table unless it overrides `_errors_of`. Stateless;
+    threads may share the client."""
 
     _errors_of = staticmethod(ledger_table_errors)
 
@@ -155,8 +155,8 @@ class TableAdapter:
 
     @contextmanager
     def _well_formed(self, item: str, remedy: str = "") -> Iterator[None]:
-        """Raise TableUnavailable if the block that reads an item raises KeyError or ValueError. item: its name for the
-        message."""
+        """Raise TableUnavailable if the block that reads an item raises KeyError or ValueError. item: a description of
+        the item, for the message."""
         try:
             yield
         except (KeyError, ValueError) as error:

@@ -8,8 +8,7 @@ For each bind under a configuration with such rules:
    moment and begin again: the evaluation does not include the pod that took it.
 4. Create the Binding.
 
-If only scores look at other pods, bind does not evaluate the pod again: a pod that cannot be announced is bound without
-an announcement.
+If only scores look at other pods, bind does not evaluate the pod again, and binds it even if it cannot be announced.
 
 Guarantee: the announcements are one sequence, and each pod was evaluated with all pods announced before it. So
 concurrent binds do not violate a rule that sequential binds would keep. If two pods exclude each other, the later pod
@@ -18,7 +17,7 @@ is rejected.
 Assumptions:
 - every Binding goes through bind, for pods of every profile;
 - a Binding takes effect before its announcement's `until`, or never: it is valid for one version of the pod only, and
-  its sender gives up GRACE_SECONDS earlier;
+  its sender gives up GRACE_SECONDS before `until`;
 - the clocks behind the cache's `observed_at` and behind `until` differ by less than GRACE_SECONDS.
 
 Not guaranteed: that the evaluated state stays. A pod that ends, an announced pod that the API server refuses, or a
@@ -51,12 +50,12 @@ TRIM_EVERY = 8
 """One of this many binds deletes old announcements."""
 
 RETENTION_SECONDS = 60.0
-"""Seconds for which an announcement is kept after its `until`: longer than any bind takes. So a bind that has read the
-log before an announcement still finds the position taken."""
+"""Seconds for which an announcement is kept after its `until`: longer than any bind takes. So a bind that read the log
+before the announcement was made still finds its position taken."""
 
 MAX_CONTENT_BYTES = 64_000
-"""The largest pod in an announcement. Until the announcement is deleted, each call reads it for 16 read units. A
-typical pod has 0.5 KB to a few KB; DynamoDB's limit is 400 KB per item."""
+"""Maximum size in bytes of a pod in an announcement. Until the announcement is deleted, each call reads it for 16 read
+units. A typical pod has 0.5 KB to a few KB; DynamoDB's limit is 400 KB per item."""
 
 FIRST_WAIT = 0.02
 """The longest wait in seconds after the first attempt that found its position taken: about the duration of one attempt
@@ -98,8 +97,8 @@ class Announcements:
 
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announcement | BindResult | None:
         """Evaluate the pod once more, with all pods that were announced before it, and announce it. BindResult: a rule
-        rejects the pod, or it could not be evaluated. None: bind the pod without an announcement, because the
-        configuration passes pods that cannot be evaluated, or only scores look at other pods.
+        rejects the pod, or the pod could not be evaluated or announced. None: bind the pod without an announcement,
+        because the configuration passes pods that cannot be evaluated, or no filter in force looks at other pods.
         """
         pod, attempt = read_pod(found.content), self._new_id()
         result: Announcement | BindResult | None = DEADLINE_PASSED
@@ -146,7 +145,7 @@ class Announcements:
         )
 
     def _append(self, announcement: Announcement, first: int) -> Announcement | BindResult:
-        """Append to the log. CONTENDED: its position is taken. first: the first position of the log."""
+        """Append the announcement. CONTENDED: its position is taken. first: the first position of the log."""
         try:
             if not self._log.append(announcement):
                 return CONTENDED

@@ -2,8 +2,8 @@
 
 Every bind begins with a GET of the pod: the request does not contain the pod's scheduler.
 
-Plain bind: POST the Binding. When the API server does not answer, or answers with a conflict, GET the pod: it shows
-whether the Binding was created. If the pod is still unbound after a lost answer, POST once more.
+Plain bind: POST the Binding. If the API server does not answer, or answers with a conflict, GET the pod: it shows
+whether the Binding was created. If the pod is still unbound, POST once more.
 
 Prepared bind: for a pod that requests counted resources, and for every pod if a rule of the configuration depends on
 other pods. With such a rule, record that the bind has begun. GET the pod, because the request does not contain its
@@ -17,8 +17,8 @@ Guarantees:
 - Under rules that depend on other pods, a pod is bound only after its announcement. It was evaluated with all pods
   that were announced before it.
 - An empty `Error` means that the pod with this UID is bound to this node.
-- A counted pod is bound only while the node's ledger has an entry that covers its request, and only if this store still
-  held the Lease of the ledger after the pod was read.
+- A pod that requests counted resources is bound only while the ledger has entries that cover its request, and only if
+  this store still held the Lease of the ledger after the pod was read.
 - A pod of a scheduler that the deployment does not name, or of a namespace that the configuration does not list, is
   never bound.
 - The call ends before its deadline. A repeated call for the same pod and node has the same effect as one call.

@@ -1,8 +1,8 @@
 """The prepared bind: announce the pod, reserve its share of the ledger, and wait for its gang, as needed. Then bind the
 version of the pod that was read.
 
-It makes several attempts. Each begins with a GET of the pod. A member of a gang is announced when its gang is open:
-while the member waits for another gang, it must not exclude that gang's pods.
+Each attempt begins with a GET of the pod. A member of a gang is announced when its gang is open: while the member waits
+for another gang, it must not exclude that gang's pods.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FAILED_FOR_GOOD = {BindOutcome.POD_GONE, BindOutcome.REFUSED}
 
 
 def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
-    """Return the result. CONTENDED and UNANSWERED are not final: the pod shows whether it is bound."""
+    """Return the result of the Binding. CONTENDED and UNANSWERED are not final: read the pod to see if it is bound."""
     match answer:
         case Created():
             return BindResult(BindOutcome.BOUND)
@@ -114,14 +114,14 @@ class PreparedBind:
         self._gangs = rules.gangs
         self._owners: set[str] = set()
         """The owners in whose ledgers the pod may have an entry: the node, and floating pools. If floating pools exist,
-        the set is empty until the pod was read; if no read succeeds, earlier entries expire."""
+        the set is empty until the pod's request is read; if the call ends before that, earlier entries expire."""
         if self._counted is not None and not self._counted.counting.floating.exist:
             self._owners.add(binding.node)
         self._is_placed = False
-        """Whether the gang is committed with this call."""
+        """Whether the commit of the gang includes this call."""
         self._announced: Announcement | None = None
         self._is_open = False
-        """Whether a Binding of this announcement may still take effect."""
+        """Whether a Binding that was sent after the announcement may still take effect."""
 
     def refusal(self) -> BindResult | None:
         """Read the pod once and return None if it can be bound. One read suffices: the pod's scheduler never changes,
@@ -178,7 +178,7 @@ class PreparedBind:
         return _failure(found)
 
     def _read_unbound_pod(self) -> FoundPod | BindResult:
-        """Return the pod if it can still be bound. Otherwise release a useless reservation, and return the result."""
+        """Return the pod if it can still be bound. Otherwise return the result, and release an obsolete reservation."""
         found = self._read_pod()
         if isinstance(found, FoundPod):
             if not found.deleting:
@@ -280,8 +280,8 @@ class PreparedBind:
             binding = replace(binding, annotations=reservation.annotations)
         result = result_of_binding(self._binder.create_binding(binding, self._deadline.remaining() / 2))
         if result.outcome is BindOutcome.BOUND and reservation is not None and reservation.has_surplus:
-            # Record the devices here: later only the pod's annotations show them, and the pod's owner can change
-            # annotations.
+            # Reduce the entries to the devices of this Binding now: later only the pod's annotations show the devices,
+            # and the pod's owner can change annotations.
             assert self._counted is not None
             self._counted.reservations.release_surplus(reservation, self._deadline.remaining)
         elif result.outcome is BindOutcome.UNANSWERED:

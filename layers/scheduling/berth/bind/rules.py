@@ -44,8 +44,8 @@ class CountedResources:
     cache: NodeCache | None = None
 
     def request(self, pod: Pod, node: str, deadline: Deadline) -> Request | BindResult:
-        """Return the request of the pod for a place on this node; a refusal if it is unreadable, or if the node is not
-        in any domain of a floating resource."""
+        """Return the pod's request on this node. BindResult: the request is unreadable, the node is not in any domain
+        of a floating resource, or the cache with the node's labels is unavailable."""
         demands = self.counting.demands(pod)
         if isinstance(demands, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, demands.cause)
@@ -126,7 +126,7 @@ class RulesInForce:
         """The rules, the start of their read, and the age in seconds up to which they are used."""
 
     def current(self) -> BindRules:
-        """Return the rules in force; while the table is unavailable, the rules of the last known configuration.
+        """Return the rules in force; if they cannot be read, the rules of the last known configuration.
 
         Raises CountingLost if the configuration does not count although the ledger does, and TableUnavailable or
         ConfigurationInvalid if a configuration has not been read yet: a bind that does not count could assign a
@@ -176,7 +176,7 @@ class CountingRight:
         self._identity: str | None = None
 
     def refusal(self, timeout: float) -> BindResult | None:
-        """Return a refusal if bind must not reserve for a pod that was read before, or None. timeout: in seconds."""
+        """Return a refusal if bind must not reserve, or None. Call this after reading the pod. timeout: in seconds."""
         found = self._lease.holding(timeout)
         if isinstance(found, Unavailable):
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, found.reason)

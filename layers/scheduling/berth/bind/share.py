@@ -1,8 +1,8 @@
 """Reserves a pod's counted resources on one node and in floating pools, for bind.
 
 An attempt writes its open reservation before its entry, or in one transaction with its entries in several ledgers. So
-every entry has an open reservation, and one query finds all open reservations. If another bind was faster, the attempt
-chooses again.
+every reserved entry has an open reservation, and one query finds all open reservations. If another bind was faster, the
+attempt chooses again.
 
 Cost of a reservation without contention: one PutItem for the open reservation and one conditional UpdateItem for the
 entry; a transaction for both would double their units. With several ledgers it is one transaction. A resource with
@@ -36,7 +36,7 @@ T = TypeVar("T")
 @dataclass(slots=True)
 class TableCalls:
     """Retries calls to a table. seconds: the longest duration of one call; a call does not start with less time left.
-    repeated: whether a call failed and was retried, so that the table may still execute the first one."""
+    repeated: whether a call failed and was retried, so that the table may still execute the first call."""
 
     remaining: Remaining
     seconds: float
@@ -119,7 +119,7 @@ class Attempt:
         self._floating = request.floating
         self._entry = entry
         self._opened: OpenReservation | None = None
-        """The open reservation that was written before the entry of the only owner."""
+        """The open reservation that this attempt last wrote outside of a transaction, if any."""
 
     def reserve(self) -> Reservation | BindResult:
         """Reserve the shares. After TableUnavailable or DeadlineExceeded the entry may or may not have been written."""
@@ -270,7 +270,7 @@ class Reservations:
         keeps_open: the attempt may have entries at other owners, so its open reservation stays.
 
         Call this only after the attempt's Binding was rejected, and only if `is_first_attempt`. With None, call it only
-        if the pod's Bindings can no longer succeed there.
+        if the pod's Bindings to this node can no longer succeed.
         """
         calls, uid, attempts = TableCalls(remaining, self._call_seconds), binding.pod_uid, set[str]()
         try:

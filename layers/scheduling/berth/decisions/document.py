@@ -15,8 +15,7 @@ MAX_EXAMPLES = 3
 
 
 MAX_ANSWERED = 50
-"""Maximum number of documents in one answer; the newest matching documents are returned. A document takes a few
-kilobytes."""
+"""Maximum number of documents in one answer; the newest matching documents are returned. Each takes a few kilobytes."""
 
 MAX_WITH_NODES = 3
 """Maximum number of documents with all nodes: each contains the name and a few bits for each node."""

@@ -66,8 +66,8 @@ class Record(NamedTuple):
     at: seconds since the epoch. positions: the positions of the request's nodes. source: assigns the positions.
     unknown: the first names that are missing from the node cache. mask: a byte for each node, 0 if rejected; empty if
     rules were not applied. codes: the index in `statuses` for each rejected node. scores: one for each node of the
-    request; for filter_onlyone, one for each node that passes. snapshot: a weak reference, because a later state
-    replaces it. A named tuple, because a frozen dataclass takes five times as long to create in every call.
+    request; for filter_onlyone, one for each node that passes. snapshot: a weak reference, so that a replaced state is
+    freed. A named tuple, because creating a frozen dataclass takes five times as long.
     """
 
     at: float

@@ -25,7 +25,7 @@ from berth.extender.outcomes import FailureOutcome, FilterOutcome, Outcome
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
 
 MAX_A_SECOND = 10
-"""The limit per second for one verb in one environment: a write takes half a millisecond of processor time."""
+"""Maximum number of decisions written per second, for one verb in one environment: a write takes 0.5 ms of CPU time."""
 
 MAX_WAITING = 100
 """Maximum number of queued decisions: each keeps its request, which takes half a megabyte with 5,000 nodes."""

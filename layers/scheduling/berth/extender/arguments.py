@@ -65,7 +65,7 @@ def pod_named_in(body: str | bytes) -> str:
 
 
 def folded(obj: dict[str, object]) -> dict[str, object]:
-    """Return the object with lower-case keys, as encoding/json matches them (fact 2). Of equal keys the last wins."""
+    """Return the object with lower-case keys, as encoding/json matches keys (fact 2). The last of equal keys wins."""
     return {key.casefold(): value for key, value in obj.items()}
 
 

@@ -1,4 +1,4 @@
-"""The deadline of a call, and reads that end before it.
+"""The deadline of a call, and reads for which the call waits only until its deadline.
 
 A client's timeouts are fixed when it is created, and limit a wait for bytes, not a whole request. So a read runs in a
 thread. A late read continues in the thread, ends by its client's timeouts, and may still fill an in-memory cache. A

@@ -35,8 +35,8 @@ class JoinedNodes:
         self._absent = set[str]()
 
     def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
-        """Wait until the cache has more of the request's nodes, and return the new candidates. If none appears in time,
-        return the same ones. read: returns the candidates with the current cache; None if it cannot be read."""
+        """Wait until the cache has more of the request's nodes, and return the new candidates. If no node appears in
+        time, return `candidates`. read: returns the candidates with the current cache; None if it cannot be read."""
         unknown = _unknown(candidates)
         if unknown <= self._absent:
             return candidates

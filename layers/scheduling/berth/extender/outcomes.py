@@ -35,14 +35,15 @@ class BindOutcome(StrEnum):
 
     NOT_COVERED: the configuration's `bind` does not list the pod's namespace, or the deployment does not name its
     scheduler. REJECTED: a filter that looks at other pods rejects the node, because of pods bound after the call of
-    filter. NOT_JUDGED: such a filter was not evaluated: the cache is stale, the log of announcements is unavailable, or
-    other binds were faster at every try. TOO_LARGE: the pod cannot be announced, so it is not bound under such rules.
-    INSUFFICIENT, NO_LEDGER and COUNTED_ELSEWHERE occur only for pods that request counted resources. INSUFFICIENT: the
-    node or a floating pool has too little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt.
+    filter. NOT_JUDGED: such a filter was not evaluated, or the pod was not announced: for example, the cache is stale,
+    the log is unavailable, or other binds were faster at every try. TOO_LARGE: the pod is too large for an
+    announcement, so it is not bound under such rules. INSUFFICIENT, NO_LEDGER and COUNTED_ELSEWHERE occur only for pods
+    that request counted resources. INSUFFICIENT: the node or a floating pool has too little left. NO_LEDGER: a ledger
+    does not exist yet or is being rebuilt, no store holds the ledger's Lease, or the node's labels are unknown.
     COUNTED_ELSEWHERE: another store counts the cluster's resources. CONTENDED: other calls changed the pod or the
-    ledger at every attempt. UNREADABLE: the pod's request is not a valid amount. The GANG outcomes occur only for
-    members of gangs. GANG_WAITS: another gang is being placed, or this gang's placement was ended. GANG_GAVE_UP: too
-    few members were being bound at once. GANG_DEGRADED: the gang is committed, and this member's Binding failed for
+    ledger at every attempt. UNREADABLE: the pod or its request cannot be read. The GANG outcomes occur only for members
+    of gangs. GANG_WAITS: the gang cannot be placed now, for example while another gang is being placed. GANG_GAVE_UP:
+    too few members were being bound at once. GANG_DEGRADED: the gang is committed, and this member's Binding failed for
     good. GANG_INVALID: the pod does not describe a gang that can be placed.
     """
 

@@ -28,8 +28,8 @@ class CacheUnavailable:
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """Positions in the log of announcements. first: all binds of announcements before it have ended. end: the last
-    position; 0 if the log is empty."""
+    """Positions in the log of announcements. first: all announcements before it have ended. end: the last position; 0
+    if the log is empty."""
 
     first: int
     end: int
@@ -101,7 +101,7 @@ class NodeCache(ABC):
     def current(
         self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS, *, pod_version: str = ""
     ) -> DecisionContext:
-        """Return the cluster as last published; costs one read of the head if it has not changed.
+        """Return the cluster as last published; costs one read of the head if the head has not changed.
 
         The cluster has the parts that the policy reads. `reads`: the parts that the verb needs in addition.
         `pod_version`: a cache that is milliseconds behind waits until it contains this version of a pod. After the

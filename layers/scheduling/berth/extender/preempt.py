@@ -82,8 +82,8 @@ def answer_preempt(
     context = cache.current(deadline, READS)
     if sleep is not None and SnapshotPart.PODS in context.policy.reads:
         # Wait for up to a quarter of a second, until the cache has this version of the pod and all proposed victims. A
-        # pod that the cache lacks may be a victim that only Berth's policy requires. If it stays, this pod waits
-        # forever: the scheduler does not propose victims on a node that passes its own filters.
+        # pod that the cache lacks may be a victim that only Berth's policy requires. If that victim stays, this pod
+        # waits forever: the scheduler does not propose victims on a node that passes its own filters.
         version = pod_version_in(body)
         for _ in range(REREADS):
             if not (_is_behind(context, arguments, version) and deadline.decision_seconds()):

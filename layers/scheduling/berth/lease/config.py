@@ -18,7 +18,7 @@ class LeaderElectionConfig:
     lease_duration: whole seconds, as in the record: the holder must not assume a longer lease than it wrote.
     renew_deadline: the leader stops when its last renewal is this old. client-go counts from the first failed attempt,
     but can cancel a running call; here only the client's timeouts end a call, and the rest of the lease is reserved for
-    them. So it is shorter than lease_duration. It is longer than a retry_period with its jitter.
+    them. So renew_deadline is shorter than lease_duration. It is longer than a retry_period with its jitter.
     """
 
     lease_duration: int = 15

@@ -147,7 +147,7 @@ class DynamoDBLeaseLock(CacheTableAdapter, LeaseLock):
         current = None if item is None else self._read(item)
         if isinstance(current, Unavailable):
             return current
-        # With this nonce, the call's first attempt was committed, its answer was lost, and the client retried.
+        # If the item has this nonce, the first attempt was committed, its answer was lost, and the client retried.
         is_mine = current is not None and current.nonce == nonce
         return Written(current) if current is not None and is_mine else Conflict(current)
 

@@ -159,8 +159,8 @@ class LeaderElector:
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:
-        """Stop, and clear the record's holder if it is this candidate, by a get and an update; without a request if it
-        cannot be the holder. May be called after the elector has ended, and again after UNKNOWN."""
+        """Stop. If this candidate may be the record's holder, read the record, and clear the holder if it is this
+        candidate. May be called after the elector has ended, and again after UNKNOWN."""
         if self._ending is None:
             self._end(Step(ElectionOutcome.RELEASED, ended=True))
         if not self._may_hold:
@@ -340,7 +340,7 @@ class Standby:
 
     def acquire(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
         """Try to acquire the standby lease, and return whether this candidate holds it. If another candidate holds it,
-        this takes one read; if the holder has crashed or is about to release it, up to the lease's duration."""
+        this takes one read; if the holder has crashed or is about to release the lease, up to the lease's duration."""
         while not stopped():
             step = self._step()
             if self._is_held or step.ended:

@@ -176,8 +176,9 @@ class Unavailable:
 
 
 class LeaseLock(ABC):
-    """The lock: one item. Of writers that read the same version, at most one succeeds. Other attributes stay. Items are
-    not deleted, because the epoch must not restart. Methods return the store's errors as values. Thread-safe."""
+    """The lock: one item. Of writers that read the same version, at most one succeeds. Writes keep the item's other
+    attributes. The item is never deleted, because the epoch must not restart. Methods return the store's errors as
+    values. Thread-safe."""
 
     @abstractmethod
     def get(self) -> Lease | Unavailable | None:

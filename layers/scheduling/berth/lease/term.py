@@ -23,7 +23,7 @@ class Observation:
     changed: bool = False
 
     def then(self, lease: Lease, now: Instant) -> Observation:
-        """Return the observation after another read. Any difference proves that the holder is alive, and restarts the
+        """Return the observation after another read. A change proves that the holder is alive, and restarts the
         wait."""
         if lease != self.lease:
             return Observation(lease, now, changed=True)

@@ -57,8 +57,8 @@ BEGUN_SECONDS = 2.0
 """Seconds for which scores count a pod whose bind has begun: longer than bind takes to announce or reject the pod."""
 
 BEGUN_PLACES = 32
-"""The number of slots in the log for binds that have begun; a hash of the pod's UID selects the slot. All slots take 4
-KB, one read unit. A later bind may overwrite the slot of another pod."""
+"""The number of slots in the log for binds that have begun; a hash of the pod's UID selects the slot. All slots
+together take 4 KB, one read unit. A later bind may overwrite the slot of another pod."""
 
 
 def place_of(bind: BegunBind) -> int:
@@ -68,8 +68,7 @@ def place_of(bind: BegunBind) -> int:
 def pod_on_node(
     obj: Mapping[str, object], node: str, annotations: Container[str]
 ) -> tuple[Pod, bytes] | UnreadableObject:
-    """Return the pod as the cache will show it on this node, with only these annotations, and the same pod as
-    JSON."""
+    """Return the pod as the cache will show it on this node, with only these annotations; also as JSON."""
     spec = obj.get("spec")
     placed = trimmed_pod({**obj, "spec": {**(spec if isinstance(spec, dict) else {}), "nodeName": node}}, annotations)
     pod = read_placed_pod(placed)
@@ -77,7 +76,7 @@ def pod_on_node(
 
 
 def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCoverage) -> bool:
-    """Return whether the announcement is not needed with this snapshot, and so with every later snapshot."""
+    """Return whether the announcement is no longer needed with this snapshot or a later one."""
     pod = announcement.pod
     node = snapshot.nodes.get(pod.node_name)
     if announcement.withdrawn or (node is not None and any(each.uid == pod.uid for each in node.pods)):
@@ -98,7 +97,7 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
-        """Return these announcements and the binds that have begun, of any age, with the same query."""
+        """Return the announcements as `read` does, and the binds that have begun, of any age, with one query."""
 
     @abstractmethod
     def begin(self, bind: BegunBind) -> None:
@@ -106,8 +105,7 @@ class AnnouncementLog(ABC):
 
     @abstractmethod
     def append(self, announcement: Announcement) -> bool:
-        """Put the announcement at its position; False if the position is taken. A retry of the same attempt returns
-        True."""
+        """Put the announcement at its position; False if the position is taken. A retry by the attempt returns True."""
 
     @abstractmethod
     def withdraw(self, position: int, attempt: str) -> None:

@@ -40,7 +40,7 @@ class StoreIdentity(ABC):
 
     @abstractmethod
     def get(self) -> str | None:
-        """Return the identity, with a consistent read. None: the table is new, or has lost it."""
+        """Return the identity, with a consistent read. None: the table is new, or has lost the identity."""
 
     @abstractmethod
     def put_if_absent(self, identity: str) -> bool:

@@ -1,10 +1,10 @@
-"""The watcher's part of gangs: it ends rounds that calls did not finish, and deletes items that are obsolete.
+"""The watcher's work on gangs: it ends rounds that calls did not finish, and deletes obsolete items.
 
 Members that are retried finish most rounds themselves. GangWatch ends the rounds of members that are never retried.
 
-The item of a commit is needed for EXPIRY_SECONDS. By then a member is on a node, which proves the commit to filter and
-bind. Otherwise the shares expire, and the whole gang has to be placed again. The item is deleted in both cases, so
-filter does not read the items of running gangs.
+The item of a committed gang is needed for EXPIRY_SECONDS. By then a member is on a node, which proves the commit to
+filter and bind. Otherwise the shares expire, and the whole gang has to be placed again. The item is deleted in both
+cases, so filter does not read the items of running gangs.
 
 Guarantees: each write that ends a round, deletes an item or closes a domain requires the version of the item that was
 read. So concurrent and late watchers are safe. A hold is not released before its round has ended. The item of a gang
@@ -40,7 +40,7 @@ from berth.scheduling.objects.projection import is_member
 POLL_SECONDS = 2.0
 
 EXPIRY_SECONDS = 30.0
-"""Seconds: longer than any bind takes, as for reservations."""
+"""Age in seconds at which a round is checked: longer than any bind takes, as for reservations."""
 
 KEPT_SECONDS = 600.0
 """Seconds for which an ended round is shown to users."""
@@ -73,8 +73,9 @@ class GangEventType(StrEnum):
 class GangEvent:
     """A change of a gang.
 
-    members: the number of members; for DEGRADED, only of members on nodes. minimum: set for DEGRADED. seconds: from the
-    start of the round to the commit. pods: the affected members for TIMED_OUT and DEGRADED, at most MAX_PODS.
+    members: the number of members for COMMITTED, of members on nodes for DEGRADED; otherwise 0. minimum: set for
+    DEGRADED. seconds: from the start of the round to the commit, for COMMITTED. pods: the affected members for
+    TIMED_OUT and DEGRADED, at most MAX_PODS.
     """
 
     type: GangEventType
@@ -139,11 +140,11 @@ class GangWatch:
         return POLL_SECONDS
 
     def expiry_check(self) -> Callable[[OpenReservation], bool]:
-        """Return a check whether an old reservation may be released. It may not if a round holds it that may still be
-        committed. The check first ends a round that is as old.
+        """Return a check whether an old reservation may be released. If it belongs to a round that is PREPARING or
+        ROLLING_BACK, the check first tries to end the round, and returns False if that fails.
 
-        Use the check for one read of reservations, because gangs are read once. An intent is written before its
-        reservation is old.
+        Use the check only for reservations that were read before this call, because gangs are read once. An intent is
+        written before its reservation is old.
         """
         unfinished = {
             (uid, intent.attempt): item
@@ -210,7 +211,7 @@ class GangWatch:
             self._on_closed()
 
     def _close_domain(self) -> None:
-        """Close a domain whose call died after opening it, and before writing the gang's item or closing the domain."""
+        """Close the domain if the call that opened it died before it wrote the gang's item or closed the domain."""
         domain = self._table.domain()
         claim = domain.open
         if claim is None or self._wall() - claim.opened_at < EXPIRY_SECONDS:
@@ -247,8 +248,8 @@ class GangWatch:
             self._table.delete(item)
 
     def _members(self, item: GangItem) -> tuple[Sequence[PodKey], Sequence[PodKey]] | None:
-        """Return the commit's living members, and its members that are on nodes or have ended there, by the API server.
-        None: it did not answer for all members."""
+        """Return the commit's living members, and its members that are on nodes or have ended there. None: the API
+        server did not answer for all members."""
         living, on_nodes = list[PodKey](), list[PodKey]()
         for intent in item.intents.values():
             match self._pods.find(intent.pod):
@@ -280,7 +281,7 @@ class PublishedMembers:
         self._by_gang: dict[GangKey, frozenset[str]] = {}
 
     def published(self, publication: Publication) -> None:
-        """Apply the publication, but not before everything that the leader knows is published."""
+        """Apply the publication. Publications before the leader's first complete one are ignored."""
         if self._is_complete:
             self._learn(publication.changes)
         elif publication.is_complete:

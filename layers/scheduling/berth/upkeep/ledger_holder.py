@@ -29,7 +29,7 @@ PUBLISH_SECONDS = 30.0
 """Seconds after which a refusal is published again: a head that was lost and created again does not have it."""
 
 _FIRST_TRANSITION = 1
-"""Transitions of a Lease with its first holder. A Lease that a store creates has 0: an earlier one may have existed."""
+"""Transitions of an installed Lease with its first holder. A Lease made by a store has 0: it may replace another."""
 
 
 class LedgerHolder:
@@ -95,7 +95,7 @@ class LedgerHolder:
         return step
 
     def _current_identity(self) -> str:
-        """Return the identity of the store; write a new one into a table that has lost it, or never had one."""
+        """Return the identity of the store. If the table does not have one, write the last known or a new identity."""
         found = self._store.get()
         if found is None:
             mine = self._identity or f"{self._name}/{self._new_id()}"
@@ -129,7 +129,7 @@ class LedgerHolder:
         return isinstance(self._lease.mark_counting(lease), Written)
 
     def _request_rebuild(self) -> Marker | None:
-        """Return the marker, or None if another process wrote a marker first; the next step tries again."""
+        """Write a marker and return it, or None if another process wrote a marker first; the next step tries again."""
         seen = self._table.marker()
         requested = Marker(
             MarkerState.REBUILDING, 0 if seen is None else seen.epoch, self._clock.wall(), self._new_id()

@@ -14,8 +14,8 @@ from berth.scheduling.objects.projection import is_member
 class MissingMembers:
     """The published members of gangs that annotations describe.
 
-    Until enough members wait, no other change places a gang. Each failed attempt prolongs the back-off of its pod, up
-    to podMaxBackoffSeconds, and the gang then waits for the pod with the longest back-off.
+    Until enough members wait, no other change can place the gang, so its members are not woken: each failed attempt
+    prolongs the back-off of its pod, up to podMaxBackoffSeconds, and the gang then waits for the longest back-off.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class MissingMembers:
 
     def lacks(self, key: str) -> bool:
         """Return whether the pod's gang certainly lacks members. It is not certain if members are on nodes, which may
-        have been placed with the gang, or if members have different sizes, which may be corrected."""
+        have been placed with the gang, or if members name different gang sizes, which may be corrected."""
         members = self._gangs[self._gang_of[key]].values() if key in self._gang_of else ()
         sizes = {pod.annotations.get(SIZE, "") for pod in members}
         size = sizes.pop() if len(sizes) == 1 and not any(pod.node_name for pod in members) else ""

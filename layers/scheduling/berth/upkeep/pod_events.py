@@ -111,7 +111,7 @@ def gang_events(event: GangEvent) -> Iterator[PodEvent]:
 
 
 def omission_event(key: Key, pod: Object, reason: OmissionReason) -> PodEvent | None:
-    """Return the event on a pod that is not published completely; None if the object is not an API pod."""
+    """Return the event on a pod that is not published completely; None if it is not a pod, or lacks a UID."""
     resource, full_name = key
     namespace, _, name = full_name.rpartition("/")
     uid = uid_of(pod)
@@ -144,7 +144,7 @@ class OmittedPods:
         """The UID and the reason, by pod."""
 
     def new(self, publication: Publication) -> Iterator[PodEvent]:
-        """Yield the events for pods that this publication omits and the previous one did not."""
+        """Yield the events for pods whose omission, or its reason, is new in this publication."""
         if not publication.omissions and not self._known:
             return
         before, self._known = self._known, {}

@@ -65,7 +65,7 @@ WATCH_SECONDS = 1.0
 """Seconds by which an event of one resource may arrive later than an event of another resource."""
 
 BURST = 10
-"""The wake-ups that a pod can cause without a pause, if it was not woken for a long time."""
+"""The number of wake-ups that a pod can cause without a pause if it was not woken for a long time."""
 
 REFILL_SECONDS = 10.0
 """Seconds between wake-ups for a pod whose burst is spent: kube-scheduler's default podMaxBackoffSeconds."""
@@ -122,7 +122,7 @@ class WakeUp:
         self._missing = MissingMembers()
         self._covered_until = self._listed_at = -math.inf
         self._unseen_until: dict[str, float] = {}
-        """By unscheduled pod: a time before its creation, or before its last rejection for a reason not from Berth."""
+        """By unscheduled pod: a time before it was created, or before Berth last stopped rejecting it."""
         self._published_at: dict[ClusterEvent, float] = {}
         self._due: set[str] = set()
         self._is_readable_at = -math.inf

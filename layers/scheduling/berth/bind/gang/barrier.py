@@ -7,8 +7,8 @@ Each call of bind, for a member of a gang:
    get onto nodes only after a commit.
 2. Open the contention domain for the gang, unless another call has done so. While another gang is open, wait a
    limited time for its end; then fail.
-3. Announce the pod for rules about other pods, leave an open reservation, and write the intent into the gang's item.
-   A member that waits for another gang is not announced, so that it does not exclude that gang's pods.
+3. Announce the pod for rules about other pods, write an open reservation, and add the intent to the gang's item. A
+   member that waits for another gang is not announced, so that it does not exclude that gang's pods.
 4. Wait. The call that finds the minimum number of members, on existing nodes of one topology domain, commits for them
    all (`GangCommit`). The other calls see the commit when they read the item again.
 5. Send the Binding; bind does this after the barrier.
@@ -25,8 +25,8 @@ Guarantees:
 - With a topology key, the members of a commit are on nodes with one value of the key, as in the node cache. A pod
   that joins a committed gang is bound on such a node.
 - A commit applies only to its own members: when all of them are gone, another gang may use the name.
-- Gangs do not deadlock: one gang is open, and the others do not hold anything in the tables. Their places in the queue
-  only limit how many calls wait.
+- Gangs do not deadlock: at most one gang is open, and a gang that waits for its turn does not hold shares. Places in
+  the queue only limit how many calls wait.
 - A request starts only if it can end before the call's deadline. Another member, a later call or the watcher finishes
   the rest, as after a crash.
 - A call that crashes leaves its intent for the time that it would have waited. Other calls may commit with this intent:

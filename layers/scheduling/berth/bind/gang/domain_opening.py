@@ -15,8 +15,7 @@ PLACING_SECONDS = 5.0
 its members may need the execution environments or threads that these calls occupy."""
 
 JOINING_SECONDS = 0.5
-"""Seconds that a waiting call reserves for its own gang: all members find the domain free within LAST_POLL_SECONDS, and
-join."""
+"""Seconds that a waiting call reserves to join its own gang: members find the domain free within LAST_POLL_SECONDS."""
 
 FIRST_POLL_SECONDS = 0.05
 LAST_POLL_SECONDS = 0.25
@@ -47,7 +46,7 @@ class DomainOpening:
         self._opened: Domain | None = None
 
     def open(self) -> Domain | None:
-        """Return the domain with this gang open. None: another gang is open, and this call stops waiting."""
+        """Return the domain with this gang open. None: the gang cannot be opened yet, and this call stops waiting."""
         while True:
             now, seen = self._wall(), self._table.domain()
             gang = self._gang
@@ -76,14 +75,14 @@ class DomainOpening:
         self.close(opened.fence)
 
     def close(self, round_: int) -> None:
-        """Close the domain if this round of the gang still has it open, so that the next gang can open it."""
+        """Close the domain if it is still open for this round of the gang, so that the next gang can open it."""
         seen = self._table.domain()
         if seen.holds(self._gang.key, round_):
             self._table.put_domain(seen.closed(), seen)
 
     def pause(self, members: int) -> None:
-        """Pause between two reads of the domain's item, longer each time up to a limit. members: how many members read
-        it."""
+        """Pause between two reads of the domain's item, longer each time up to a limit. members: the number of members
+        that read it."""
         self._sleep(self._pause)
         self._pause = min(max(LAST_POLL_SECONDS, members / READS_A_SECOND), 1.5 * self._pause)
 
@@ -94,7 +93,7 @@ class DomainOpening:
         is_over = now - seen.open.opened_at >= PLACING_SECONDS
         if is_over or not self._may_queue or not self._has_time(JOINING_SECONDS):
             return False
-        # An earlier pass may have found the gang open and announced the member.
+        # An earlier pass may have found this member's gang open, and announced the member.
         self._withdraw()
         queued = seen.queued(self._gang.key, self._gang.minimum, now)
         if queued is not None and queued is not seen:

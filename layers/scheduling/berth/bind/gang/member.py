@@ -52,7 +52,7 @@ class GangMember:
     """A pod of a gang that is being bound. binder: reads whether other members are alive.
 
     announce: makes the pod visible to rules about other pods. The barrier calls it when the gang is open, before the
-    member joins; a BindResult stops the member from joining. withdraw: called if the gang is no longer open.
+    member joins; a BindResult stops the member from joining. withdraw: called before the member waits for another gang.
     """
 
     of: GangOfPod
@@ -83,7 +83,8 @@ class MemberShare:
         has_time: Callable[[], bool],
         wall: Callable[[], float],
     ) -> None:
-        """Prepare the share. has_time: whether a request may start. wall: returns the seconds since the epoch."""
+        """Prepare the share. has_time: returns whether a request may start. wall: returns the seconds since the
+        epoch."""
         self._ledger, self._member, self._attempt = ledger, member, attempt
         self._has_time, self._wall = has_time, wall
         binding = member.binding
@@ -100,8 +101,8 @@ class MemberShare:
         return Intent(self._pod, self._node, self._attempt, until, request.demands, request.floating, topology=topology)
 
     def reserve(self) -> BindResult | None:
-        """Leave an open reservation, if the member requests counted resources. BindResult: a ledger is missing, or has
-        too little left."""
+        """Write an open reservation if the member requests counted resources. BindResult: a ledger is missing or being
+        rebuilt, or has too little left."""
         if not self._member.request.demands:
             return None
         request, chosen = self._member.request, dict[str, int]()
@@ -166,7 +167,7 @@ class MemberShare:
 
 
 MAX_GETS = 8
-"""Maximum number of GETs in one call. All members of a recreated gang GET pods: without a limit they make n² requests.
+"""Maximum number of GETs in one check of members. All members of a recreated gang GET pods: up to n² without a limit.
 If more are needed, the member is rejected until the watcher deletes the item of a gang without living members."""
 
 NOT_FOUND = 404
@@ -184,8 +185,7 @@ class MemberLiveness(Enum):
 
 
 def liveness_for(member: GangMember, item: GangItem | None) -> MemberLiveness:
-    """Return the liveness of the member's gang. If the item of its commit is gone, members on nodes prove the
-    commit."""
+    """Return the liveness of the member's gang. If the commit's item is gone, members on nodes prove the commit."""
 
     return liveness_of(member.binding.pod_uid, _committed(item), member.of.pods, get_for(member))
 
@@ -255,7 +255,7 @@ def _lives(answer: FoundPod | Refused | Unanswered, uid: str) -> bool | None:
 
 
 def _to_ask(intents: Mapping[str, str], pods: Mapping[str, Pod]) -> Iterator[tuple[str, str]]:
-    """Yield names and UIDs of pods, the likeliest to be alive first: on a node, elsewhere in the cache, not in it."""
+    """Yield names and UIDs: first of pods on nodes, then of unbound members in the cache, then of members not in it."""
     living = [pod for pod in pods.values() if lives(pod)]
     yield from ((pod.name, pod.uid) for pod in living if pod.node_name)
     yield from ((pod.name, pod.uid) for pod in living if pod.uid in intents and not pod.node_name)

@@ -153,8 +153,7 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
 
     def _resumed(self, joined: Domain) -> GangPlace | BindResult | None:
-        """Continue after an error. Write the intent again, unless it is in the item, or another call may have used
-        it."""
+        """Continue after an error. Write the intent again, unless the item has it, or another call may have used it."""
         item = self._table.gang(self._gang.key)
         is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
         if is_over or (item is not None and item.intent(self._uid, self._attempt) is not None):
@@ -182,7 +181,7 @@ class MemberCall:
         return FULL if len(others) >= self._table.most_of([*others, self._intent()]) else None
 
     def _finish(self, item: GangItem) -> None:
-        """Finish the round of a member's earlier call: wait for the round's coordinator, or take over its work."""
+        """Help to finish a PREPARING or ROLLING_BACK round: wait for its coordinator, or do the coordinator's work."""
         if item.state is GangState.ROLLING_BACK:
             self._commit.roll_back(item)
         elif self._takes_over(item):
@@ -260,7 +259,7 @@ class MemberCall:
 
     def _pause_while_open(self, item: GangItem, domain: Domain) -> None:
         """Pause until the round may be over, or another member may have died. Waiting members read the domain's item,
-        which takes one read unit: the gang's item grows with its members."""
+        for one read unit, and not the gang's item, which grows with its members."""
         members = len(item.intents)
         between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
         if item.state is not GangState.OPEN:

@@ -7,8 +7,8 @@ More members or ledgers take two phases:
 
 1. The gang's item becomes PREPARING, by a transaction that requires that the domain is in this round, and closes it.
 That fixes the members. The call becomes the coordinator.
-2. One transaction after another holds the shares of one group of at most that size. Each requires that the gang's item
-is still the item of step 1.
+2. For each group of at most that many ledgers and members, a transaction holds the shares. It requires that the gang's
+item is still the item of step 1.
 3. The gang's item becomes COMMITTED, on the condition that it is still the item of step 1.
 
 Guarantees: a share that is held counts as reserved. A hold is written only while the item belongs to the coordinator,
@@ -165,8 +165,8 @@ class GangCommit:
         return CommitOutcome.CONTENDED
 
     def _fitting(self, complete: Mapping[str, Intent]) -> Mapping[str, Intent]:
-        """Return at most as many members as the gang's item holds with their shares. The others join the committed
-        gang."""
+        """Return at most as many members as the gang's item holds with their shares. The other members join the
+        committed gang later."""
         most = self._table.most_of(complete.values()) if complete else 0
         return complete if len(complete) <= most else {uid: complete[uid] for uid in sorted(complete)[:most]}
 
@@ -284,8 +284,8 @@ def _outcome(refused: NotTransacted) -> CommitOutcome:
 
 
 def groups_of(item: GangItem) -> Sequence[Group]:
-    """Return groups of the members that request counted resources, each for one transaction. The order is the same in
-    each call."""
+    """Return groups of the members that request counted resources, each for one transaction, always in the same
+    order."""
     groups: list[dict[str, tuple[Intent, ...]]] = []
     for owner, members in counted_by_owner(item.intents.values()).items():
         for first in range(0, len(members), MAX_ENTRIES):

@@ -6,7 +6,7 @@
 | gang | gang | gang#namespace/name |
 
 `topologyKey` of a gang and `topology` of a member exist if the gang has a topology key. The domain's `queue`,
-`openedAt` and `minimum` are optional: by default no gang waits, the gang was opened long ago, and its minimum is 1.
+`openedAt` and `minimum` are optional: by default no gang waits, and the open gang was opened long ago with minimum 1.
 """
 
 from __future__ import annotations
@@ -88,8 +88,7 @@ def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
 
 
 def member_bytes(intent: Intent) -> int:
-    """Return the bytes of one member in the gang's item, with its shares, by DynamoDB's rule for item sizes, rounded
-    up."""
+    """Return the bytes of a member and its shares in the gang's item, by DynamoDB's rule for item sizes, rounded up."""
     texts = (intent.pod.uid, intent.pod.name, intent.node, intent.attempt, "name", "node", "attempt", "until")
     found = sum(len(text.encode()) for text in texts) + _MAP_BYTES + _NUMBER_BYTES
     if intent.topology:
@@ -141,7 +140,7 @@ def domain_item(domain: Domain) -> Attributes:
 # ----------------------------------------------------------------------------------------------------------------- read
 
 
-# An item that Berth has not written raises KeyError or ValueError.
+# These functions raise KeyError or ValueError for an item that Berth did not write.
 
 
 def read_gang(item: Item) -> GangItem:

@@ -143,8 +143,8 @@ class GangItem:
         return {uid: intent for uid, intent in self.intents.items() if intent.until > now}
 
     def complete(self, now: float) -> Mapping[str, Intent]:
-        """Return the members for a commit: the waiting members in the topology domain with the most of them; ties go to
-        the first value. Empty if all domains are below the minimum."""
+        """Return the members for a commit: the waiting members of the topology domain that has most of them; of equal
+        domains, the one that sorts first. Empty if every domain has fewer than the minimum."""
         domains: dict[str, dict[str, Intent]] = {}
         for uid, intent in self.waiting(now).items():
             domains.setdefault(intent.topology, {})[uid] = intent
@@ -166,8 +166,8 @@ class GangItem:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A gang's claim to be open. until: the end of the time for its placement. opened_at: the time when it was opened;
-    0 counts as long ago. Both are in seconds since the epoch. minimum: the minimum number of its members."""
+    """A gang that is open or is to be opened. until: the end of the time for its placement. opened_at: when it was
+    opened; 0 counts as long ago. Both are in seconds since the epoch. minimum: its minimum number of members."""
 
     key: GangKey
     priority: int
@@ -176,7 +176,7 @@ class Claim:
     minimum: int = 1
 
     def ends(self, other: Claim) -> float:
-        """Return when the claim ends: after its turn, or at `until` if `other` is this gang or has a lower priority."""
+        """Return when the claim ends: at `until` if `other` has the same key or a lower priority, else after a turn."""
         if other.key == self.key or other.priority < self.priority:
             return self.until
         return min(self.until, self.opened_at + TURN_SECONDS + TURN_MEMBER_SECONDS * self.minimum)
@@ -195,9 +195,9 @@ class QueuedGang:
 class Domain:
     """The contention domain: gangs compete for the cluster's nodes, so only one gang is open at a time.
 
-    open: the open gang, or None. fence: the number of openings, of gangs and of their rounds. resting: the gang whose
-    time ended without a commit, in its cool-down until rest_until. queue: gangs that may wait in bind for the domain.
-    The queue does not determine the order: any gang that finds the domain free may open it.
+    open: the open gang, or None. fence: the number of rounds opened so far, of all gangs. resting: a gang whose time or
+    turn ended without a commit; it is in its cool-down until rest_until. queue: gangs that may wait in bind for the
+    domain. The queue does not determine the order: any gang that finds the domain free may open it.
     """
 
     open: Claim | None = None

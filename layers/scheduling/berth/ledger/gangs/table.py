@@ -2,7 +2,7 @@
 
 Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer, and
 then finds its own write. `transact` writes all of its items or none. A write on an item that a transaction holds fails
-as if its condition was not met: the caller reads the item and decides again.
+as if its condition were not met: the caller reads the item and decides again.
 
 Every method may raise TableUnavailable.
 """
@@ -82,7 +82,7 @@ class GangTable(ABC):
 
     @abstractmethod
     def most_members(self, intent: Intent) -> int:
-        """Return how many members like this an item can hold, with their shares. Does not read the table."""
+        """Return how many members of this size an item can hold, with their shares. Does not read the table."""
 
     def most_of(self, intents: Iterable[Intent]) -> int:
         """Return how many of these members an item can hold, with their shares, if all are as large as the largest."""

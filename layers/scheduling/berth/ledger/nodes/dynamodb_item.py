@@ -29,7 +29,7 @@ SCHEMA_VERSION = 1
 OLDEST_READER = 1
 """The oldest schema whose readers and writers may use the items that this release writes.
 
-Raise it if an older release would misread or damage the items, one release after the first release that can read them.
+Raise it if older releases would misread or damage the items, but only after one release that can already read them.
 """
 
 NODE_PREFIX = "node#"
@@ -105,7 +105,7 @@ def open_attributes(reservation: OpenReservation) -> Attributes:
 
 
 def marker_item(marker: Marker) -> Attributes:
-    """Return the item. Every release can read it: a release that cannot read other items requests a rebuild."""
+    """Return the item. Every release can read it, so a release that cannot read other items can request a rebuild."""
     return MARKER_KEY | {
         "schema": number(SCHEMA_VERSION),
         "state": {"S": marker.state.value},
@@ -118,7 +118,7 @@ def marker_item(marker: Marker) -> Attributes:
 # ----------------------------------------------------------------------------------------------------------------- read
 
 
-# An item that Berth has not written, or that only a later release can read, raises KeyError or ValueError.
+# These functions raise KeyError or ValueError for an item that Berth did not write, or only a later release can read.
 
 
 def read_node(item: Item) -> NodeLedger:

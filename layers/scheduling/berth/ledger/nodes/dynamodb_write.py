@@ -1,4 +1,4 @@
-"""A NodeWrite as the expressions of an UpdateItem."""
+"""Translates a NodeWrite into the expressions of an UpdateItem."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from berth.scheduling.objects.pod import PodKey
 
 
 class EntryState(StrEnum):
-    """The state of an entry. RESERVED: a bind is under way, or has died. BOUND: the watcher saw the pod on the node. A
-    released entry is deleted."""
+    """The state of an entry. RESERVED: a bind wrote it, and the watcher has not seen the pod on the node yet. BOUND:
+    the watcher has seen the pod on the node. A released entry is deleted."""
 
     RESERVED = "reserved"
     BOUND = "bound"
@@ -54,7 +54,7 @@ class OpenReservation:
 
     @property
     def owners(self) -> frozenset[str]:
-        """Return the owners in whose ledgers the pod has an entry: the node, floating pools, or both."""
+        """Return the owners whose ledgers count the shares: the node, floating pools, or both."""
         return frozenset(by_owner(self.shares, self.node))
 
 

@@ -84,8 +84,8 @@ Plan = Callable[[NodeLedger], NodeWrite | LedgerOutcome]
 
 @dataclass(frozen=True, slots=True)
 class ReservationPlan:
-    """The write of one attempt at one owner. seen: the entry that the attempt takes over; None: the pod must not have
-    an entry."""
+    """The write by which one attempt reserves in the ledger of one owner. seen: the entry that the attempt takes over;
+    None: the pod must not have an entry."""
 
     entry: Entry
     seen: Entry | None
@@ -131,7 +131,7 @@ class Ledger:
         self, wanted: Mapping[str, Entry], seen: Mapping[str, Entry], opened: OpenReservation | None = None
     ) -> Reserved:
         """Write the RESERVED entries of one attempt, by owner: all of them or none. opened: the attempt's open
-        reservation, which a transaction writes with the entries; for one owner, the caller has written it.
+        reservation, which a transaction writes with the entries; for only one owner, the caller has already written it.
 
         If the pod does not have an entry, every pool must have enough. An entry in `seen` is RESERVED by an earlier
         attempt. It is taken over, so that the earlier attempt cannot release it. It keeps its amounts, because a
@@ -326,8 +326,8 @@ class ShareChoice:
 
 
 def _equal_devices(pool: str, amount: int, ledger: NodeLedger, *, any_room: bool) -> list[str]:
-    """Return the devices of this pool's size with as much room; with `any_room`, those with room for the amount. Empty
-    if the pool is not a device."""
+    """Return the devices of the pool's resource and size with as much room left; with `any_room`, with room for the
+    amount. Empty if the pool is not a device."""
     device, avail = device_of(pool), ledger.avail or {}
     if device is None:
         return []

@@ -28,8 +28,8 @@ class PoolChange:
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """The change of one pod's entry. before: the entry must still equal this; None: the pod must not have one. after:
-    the entry after the write; None deletes it."""
+    """The change of one pod's entry. before: the entry must still have its attempt and state; None: the pod must not
+    have an entry. after: the entry after the write; None deletes it."""
 
     uid: str
     before: Entry | None
@@ -117,7 +117,7 @@ def capacity_changes(ledger: NodeLedger, capacity: Mapping[str, int]) -> dict[st
 
 
 def _available_change(ledger: NodeLedger, pool: str, amount: int) -> PoolChange:
-    """Return the change that adds the amount to the available amount; a negative amount reduces the available one."""
+    """Return the change of `avail` by the amount. An increase reduces `owed` first; a shortage becomes owed."""
     avail, owed = (ledger.avail or {}).get(pool, 0), ledger.owed.get(pool, 0)
     if amount > 0:
         paid = min(amount, owed)

@@ -77,7 +77,7 @@ class LedgerTable(ABC):
         self, changes: Mapping[str, NodeWrite], opened: OpenReservation | None = None
     ) -> tuple[str, ...] | None:
         """Make these updates, by owner, and put the open reservation: all or none. Return None if they are written,
-        otherwise the owners whose conditions failed; if there are none, other writes on these items were under way."""
+        otherwise the owners whose conditions failed. An empty tuple: other writes on these items were under way."""
 
     @abstractmethod
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
@@ -109,7 +109,7 @@ class LedgerTable(ABC):
     @abstractmethod
     def open_reservations(self) -> Sequence[OpenReservation]:
         """Return all open reservations, with one consistent query and all its pages. A pod may have several on a node,
-        one for each attempt. Its only entry there names the attempt that owns the entry."""
+        one for each attempt. The pod's only entry on the node names the attempt that owns the entry."""
 
     # ---------------------------------------------------------------------------------------------------------- marker
 
@@ -123,5 +123,5 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
-        """Replace the marker if it still has the nonce that was seen; otherwise return False. If the table has this
-        marker already, an earlier try has succeeded."""
+        """Replace the marker if it still has the nonce that was seen; otherwise return False. Return True also if the
+        table already has this marker: an earlier try succeeded."""

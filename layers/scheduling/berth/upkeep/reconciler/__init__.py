@@ -1,1 +1,1 @@
-"""The watcher's part of the ledger: it confirms, expires, releases and rebuilds reservations."""
+"""The watcher's work on the ledger: it confirms, expires, releases and rebuilds reservations."""

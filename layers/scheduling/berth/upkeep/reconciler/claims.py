@@ -1,5 +1,5 @@
-"""Compares the ledger entries of the pods on a node with the amounts that the pods claim, by requests and annotations,
-and are charged."""
+"""Compares the ledger entries of pods on a node with the amounts that the pods claim by requests and annotations, and
+computes the amounts that pods are charged."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _without(shares: Shares, resources: Shares) -> Shares:
 def held(
     counting: Counting, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]
 ) -> Shares:
-    """Return the pod's shares. before: the capacity in the ledger; capacity: the published capacity."""
+    """Return the entry's shares, adjusted to the capacity. before, capacity: as in the ledger, and as published."""
     if pod is None:
         return entry.shares
     shares = entry.shares

@@ -10,15 +10,16 @@ from enum import StrEnum
 class ReservationEventType(StrEnum):
     """The type of a change. The values are stored as a metric dimension.
 
-    CONFIRMED: the reserved pod is on the node. CORRECTED: its share of a device changed with the size of the device.
-    DIVERGED: annotations of a bound pod claim other amounts or devices than its entry, which stays. ADOPTED: another
-    scheduler bound the pod, or the pod was there before the ledger. BEYOND_LIMIT: such a pod requests more than one pod
-    can have there, or an unreadable amount, and is charged less. RELEASED: the pod has ended, or is on another node.
-    EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet; `detail` has the
-    reason. CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the entries of a node
-    exceed its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was rebuilt from
-    the pods there. READY: all ledgers were rebuilt. OUTRANKED: the ledger has a later epoch, so this watcher resigns.
-    COUNTED_ELSEWHERE: another store counts the cluster's resources, so this store's binds fail.
+    CONFIRMED: the reserved pod is on the node. CORRECTED: the share of a bound pod changed with capacity or
+    configuration. DIVERGED: annotations of a bound pod claim other amounts or devices than its entry, which stays.
+    ADOPTED: another scheduler bound the pod, or the pod was there before the ledger. BEYOND_LIMIT: another scheduler's
+    pod requests more than a pod can have there, or an unreadable amount, and is charged less. RELEASED: the pod has
+    ended, or is on another node. EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be
+    released yet; `detail` has the reason. CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed.
+    OWED: the entries of a node exceed its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of
+    one node was rebuilt from the pods there. READY: all ledgers were rebuilt. OUTRANKED: the ledger has a later epoch,
+    so this watcher resigns. COUNTED_ELSEWHERE: another store counts the cluster's resources, so this store's binds
+    fail.
     """
 
     CONFIRMED = "confirmed"

@@ -68,7 +68,7 @@ class OnNode:
 
 
 class Expiry:
-    """Expires reservations in one leadership's thread. Methods raise TableUnavailable or StaleEpoch, and may be
+    """Expires reservations in one leadership's thread. Methods may raise TableUnavailable or StaleEpoch, and may be
     repeated."""
 
     def __init__(self, table: LedgerTable, pods: ReservedPods, epoch: int) -> None:
@@ -78,7 +78,7 @@ class Expiry:
         self._epoch = epoch
 
     def expire(self, reservation: OpenReservation) -> ExpiryResult:
-        """Release a reservation that is older than a bind can take, unless the pod is on the node."""
+        """Release the reservation, unless its pod is on the node."""
         # Read the entries before the pod: only the entries that existed before the touch may be released.
         entries = self._entries(reservation)
         if not entries:

@@ -2,8 +2,8 @@
 
 Guarantees: every write changes one entry or the capacity, and is fenced: it fails if a watcher of a later epoch has
 written the item. A late write of a slow watcher does no harm if the published fact stays true (a pod never changes its
-node, an ended pod never returns). The capacity may change, and a pod may leave. So each watcher claims the item first,
-by writing its epoch, and then reads it: earlier watchers can no longer change it.
+node, an ended pod never returns). The capacity may change, and a pod may leave a floating pool. So each watcher claims
+the item first, by writing its epoch, and then reads it: earlier watchers can no longer change it.
 
 A bound entry is released only on proof that its pod has ended. A publication may lack a running pod. So without a
 published end the pod is read from the API server, once in a leadership.
@@ -43,12 +43,12 @@ class StaleEpoch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """The result. reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger does not have
-    `avail`.
+    """The result for one owner. reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger
+    does not have `avail`.
 
-    is_growth_deferred: the capacity can be set only after the older of these entries are confirmed or released.
-    must_retry: other writes came first at every try, or the state has changed. unanswered: the error of a request
-    that asks the API server whether a pod has ended; the entry stays, and the node has to be reconciled again.
+    is_growth_deferred: some pools cannot be counted yet, because earlier reservations may hold their resource
+    elsewhere. must_retry: other writes came first at every try, or the state has changed. unanswered: the error of a
+    request that asks the API server whether a pod has ended; the entry stays, and the node has to be reconciled again.
     leaves_open: an open reservation is left whose entries may all be confirmed or released.
     """
 

@@ -51,8 +51,8 @@ class _TrackedPod:
 
 
 class PublishedPods:
-    """Tracks the owners with counted resources, finished pods, and pods that request such resources, did so before, or
-    were found with an entry (`keep`). For one thread. Other pods are not kept."""
+    """Tracks owners that have counted resources, and pods that have finished, request such resources, requested them
+    before, or were found with an entry (`keep`). For one thread."""
 
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
@@ -97,7 +97,7 @@ class PublishedPods:
         return self._counting.counts_otherwise(shares, set(map(resource_of, pools)))
 
     def has_other_pools(self, ledger: NodeLedger) -> bool:
-        """Return whether an entry holds a pool in which its resource is no longer counted."""
+        """Return whether an entry holds a pool in which the pool's resource is no longer counted."""
         pools, counting = {pool for entry in ledger.entries.values() for pool in entry.shares}, self._counting
         return any(counting.at(ledger.owner).has_other_pools(pool, set(counting.resources)) for pool in pools)
 
@@ -135,17 +135,17 @@ class PublishedPods:
         return {*self._floating(pod), *self._holders.get(pod.key.uid, ()), *([pod.node] if is_on_node else ())}
 
     def _floating(self, pod: _TrackedPod) -> frozenset[str]:
-        """Return the floating pools of all resources that the pod has requested: of its node and namespace, or only of
-        its namespace."""
+        """Return the floating pools of all resources that the pod has requested: the pools of its node and namespace,
+        or only of its namespace if it is not on a node."""
         pools = self._counting.floating.of(pod.resources, pod.key.namespace, self._labels.get(pod.node, {}))
         return pools if pod.node else frozenset(filter(limits_namespace, pools))
 
     def entries(self, owner: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
         """Return the entries of the owner's pods, by UID. now: the time of new entries, in seconds since the epoch.
 
-        A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, by
-        `Counting.charged`: first the pods whose devices have room, so that another pod is not charged for the same
-        devices.
+        A pod with an entry in `ledger` keeps its amounts and devices. Pods without an entry are charged by their
+        annotations (`Counting.charged`): first the pods whose devices have room, so that another pod is not charged for
+        the same devices.
         """
         pods, capacity, counting = self._at(owner)
         before: Mapping[str, int] = {} if ledger is None else ledger.capacity
@@ -208,7 +208,7 @@ class PublishedPods:
         self._holders.setdefault(pod.uid, set()).update(owners)
 
     def forget_ended(self, owner: str, uids: Set[str]) -> None:
-        """Forget ended pods except these: the owner's ledger no longer has entries of the others."""
+        """Forget the ended pods that are not in `uids`: the owner's ledger no longer has their entries."""
         ended = self._ended.get(owner, set()) & uids
         if ended:
             self._ended[owner] = ended
@@ -302,7 +302,7 @@ class PublishedPods:
         return changed
 
     def _arrive(self, uid: str, pod: Pod, owners: Iterable[str]) -> set[str]:
-        """Return the owners where the pod is new, or has changed."""
+        """Add the pod to the owners. Return the owners where it is new, or has changed."""
         changed = set[str]()
         for owner in owners:
             pods = self._pods_by_owner.setdefault(owner, {})
@@ -333,7 +333,7 @@ class PublishedPods:
             return _TrackedPod(pod_key, "", finished=True)
         before = self._by_key.get(key)
         if before is not None and before.key == pod_key and not before.finished:
-            # It may have an entry, so its current annotations do not matter. A pod never changes its node.
+            # The pod may have an entry, so its current annotations do not matter. A pod never changes its node.
             resources = before.resources | self._counting.requested(pod)
             return _TrackedPod(pod_key, before.node or pod.node_name, False, resources)
         if not self._counting.demands(pod):

@@ -9,9 +9,9 @@ A lost table does not contain the binds that were under way. So the order of the
 3. Wait until no bind that began before step 1 can still run, and until a later state of the cluster is published.
 4. Invalidate the Bindings of every pod that may have a reservation (see expiry): the pods of the open reservations and
    of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource: a
-   lost table does not show its binds. A pod that turns out to be on a node has to be published there first.
-5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again. Bound
-   entries that the item still has are kept. The pods' annotations are used only for lost entries.
+   lost table does not show its binds. A pod that turns out to be on a node has to be published there before step 5.
+5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again. The pods'
+   entries that the item still has are kept. Annotations are used only for lost entries.
 
 A table that ends with its process (`is_lost_with_process`) does not lose items while the process lives. Binds reserve
 only on a node with an item, so a node without an item skips step 3: only another store's binds can have reserved there.
@@ -81,9 +81,9 @@ class Rebuild:
     ) -> None:
         """Create the rebuild. bind_seconds: the longest time from the start of a bind to the arrival of its Binding.
 
-        unpublished_pods: the pods that request a counted resource and are not published on a node; None: the API server
-        did not answer. is_published: whether the pod with this UID is published on a node or has ended.
-        is_lost_with_process: whether the table loses items only with its process.
+        unpublished_pods: returns the pods that request a counted resource and are not published on a node; None: the
+        API server did not answer. is_published: returns whether the pod with this UID is published on a node or has
+        ended. is_lost_with_process: whether the table loses items only with its process.
         """
         self._table = table
         self._reconciliation = reconciliation

@@ -1,4 +1,4 @@
-"""The watcher's part of the ledger: it follows publications, checks old reservations, and reconciles every node.
+"""The watcher's work on the ledger: it follows publications, checks old reservations, and reconciles every node.
 
 Guarantees: every write follows from the published state, and is fenced by the watcher's epoch, so a deposed watcher
 does no harm. After a crash between any two calls, the next watcher finds the rest of the work: by the published pods,
@@ -47,8 +47,8 @@ POLL_SECONDS = 2.0
 """Seconds between two reads of the open reservations and the marker."""
 
 SOON_SECONDS = 0.1
-"""The same interval after a reservation with several owners was confirmed: until its open reservation is deleted,
-filter counts the pod, even if the pod has ended."""
+"""The same interval after a reservation that may have several owners was confirmed or released: until its open
+reservation is deleted, filter counts the pod, even if the pod has ended."""
 
 EXPIRY_SECONDS = 30.0
 """Age in seconds at which a reservation is checked: longer than any bind takes."""
