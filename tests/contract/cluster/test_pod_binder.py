@@ -21,7 +21,7 @@ WAITING = Binding("ml", "waiting", "uid-waiting", "n10")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The port, and a function that makes the cluster unavailable. Its pods: ml/waiting, and ml/running on n20."""
+    """The port of a cluster with the pods ml/waiting, and ml/running on n20. vanish: makes the cluster unavailable."""
 
     binder: PodBinder
     vanish: Callable[[], None]

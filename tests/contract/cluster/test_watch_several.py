@@ -118,7 +118,7 @@ def _in_the_middle_of_a_line(server: DrivenApiServer, consumer: Consumer) -> Non
     "phase", [_waiting_for_pages, _waiting_for_headers, _waiting_for_events, _in_the_middle_of_a_line]
 )
 def test_stop_ends_every_wait_and_drops_later_events(server: DrivenApiServer, api: ApiServer, phase: Phase) -> None:
-    """Stop at once: the server never answers, and every time limit is far longer than the test waits."""
+    """Only the stop can end a wait: the server never answers, and every time limit is longer than the test waits."""
     with started(watch(api, whole(NODES, PODS), clock=HandDrivenClock(), jitter=at_once)) as watches:
         consumer = Consumer(watches)
         phase(server, consumer)

@@ -219,7 +219,7 @@ def test_closes_a_connection_that_stays_silent(server: DrivenApiServer) -> None:
     options = WatchOptions(watch_seconds=0, grace_seconds=0.2)
     with started(watch(server.api(), whole(NODES), clock=time.time, jitter=at_once, options=options)) as watches:
         half_open = None
-        # On a machine that pauses, the client may give up sooner, too: then it asks once more.
+        # If the machine pauses, the client may give up on an earlier request, too, and send it again.
         while not resumes_from("11", exchange := server.next(PATH)):
             with suppress(ConnectionError):
                 if "watch" in exchange.query:

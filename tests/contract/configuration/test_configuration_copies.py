@@ -1,4 +1,4 @@
-"""The two copies of the applied document in DynamoDB: which is in force after a loss, and how the other is restored."""
+"""The two copies of the applied document in DynamoDB: which one is used after a loss, and how the other is restored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST, SECOND = '{"profile": "full"}', '{"profile": "label-priority"}'
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Both tables, and the store that keeps a copy in each."""
+    """Both tables, and the store that keeps a copy of the document in each table."""
 
     client: DynamoDBClient
     store: DynamoDBConfigurationStore

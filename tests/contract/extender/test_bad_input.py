@@ -21,7 +21,7 @@ from tests.fakes.verbs import call
 LISTING = ("filter", "filter_onlyone", "prioritize")
 VERBS = (*LISTING, "bind", "preempt")
 BY_STATUS = ("prioritize", "preempt")
-"""Their answers have no `Error` (fact 28): the status reports the failure; the text is for calls by hand."""
+"""Verbs whose answers have no `Error` field (fact 28): the status reports the failure; the text is for manual calls."""
 
 NO_NODES = "the request has no nodes: NodeNames and Nodes are null"
 NOT_STRINGS = "NodeNames is not a list of strings"

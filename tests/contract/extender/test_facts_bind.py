@@ -166,7 +166,7 @@ def test_fact_23_bind_ends_by_its_deadline(steps: list[Step]) -> None:
 
 
 def test_fact_23_does_not_call_the_api_server_without_time_left() -> None:
-    """A call may exceed its time limit, which applies to each read. No later call may get a limit of zero."""
+    """A call may exceed its time limit, which applies to each read of a socket. No later call gets a limit of zero."""
     clock = HandDrivenClock(0)
     binder = ScriptedBinder(pod_on(""), lost(seconds=5.0), pod_on("n10"), clock=clock)
     reply = answer_bind(body_of(binding()), binder, Deadline(4.0, clock))
@@ -261,7 +261,7 @@ def test_fact_23_bind_ends_a_second_before_http_timeout_if_api_server_is_silent(
 def test_fact_23_deadline_starts_when_the_gateway_receives_the_request(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]], seconds_ago: float, bound: bool
 ) -> None:
-    """Does not send a request after the scheduler has stopped waiting, even after a slow cold start."""
+    """Bind does not send a request after the scheduler has stopped waiting, even after a slow cold start."""
     event = http_event(body_of(binding()), "POST /scheduler/bind")
     context = event["requestContext"]
     assert isinstance(context, dict)

@@ -69,7 +69,7 @@ def test_fact_7_limit_counts_as_request() -> None:
 
 
 def test_fact_15_every_rejected_node_is_unresolvable_by_default() -> None:
-    """a is full and c lacks the resource: the plugin's codes differ, the response must not (see `rejected`)."""
+    """a is full and c lacks the resource: the plugin's codes differ, the response's codes do not (see `rejected`)."""
     assert rejected(verbs([asking_object("x", "a", licence="2")]), asking_object(licence="2")) == {
         "a": NO_LICENCE,
         "b": NO_LICENCE,
@@ -78,7 +78,7 @@ def test_fact_15_every_rejected_node_is_unresolvable_by_default() -> None:
 
 
 def test_fact_15_preempt_rejects_only_nodes_with_too_little_capacity() -> None:
-    """If the scheduler also counts the resource, it proposes victims. Only a has the capacity for two licenses."""
+    """If the scheduler also counts the resource, it proposes victims. Only node a has the capacity for two licenses."""
     found = verbs([asking_object("x", "a", licence="2", priority=1)])
     urgent = asking_object("urgent", licence="2", priority=1000)
     answer = found.ask("preempt", victims_by_uid({"a": ["uid-x"], "b": ["uid-y"], "c": ["uid-z"]}, pod=urgent))

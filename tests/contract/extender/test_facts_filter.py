@@ -132,7 +132,7 @@ def test_fact_15_malformed_node_is_unresolvable_and_other_nodes_are_evaluated(ve
 
 
 def test_fact_15a_nominated_node_without_label_stays_unresolvable(verbs: Verbs) -> None:
-    """The end of its victims does not give the node the label; fact 15a covers only causes that their end removes."""
+    """The node does not get the label when its victims end; fact 15a covers only causes that end with the victims."""
     request = cache_mode(["plain"], pod_object(nominated_node="plain"))
     answer = verbs.ask("filter", request).json
     assert answer["FailedNodes"] == {}

@@ -249,7 +249,7 @@ def test_fact_15a_does_not_evict_if_the_cache_lacks_the_nomination() -> None:
     "names", [pytest.param(["n"], id="requested alone"), pytest.param(["n", "m"], id="among others")]
 )
 def test_nomination_is_kept_while_the_cache_shows_the_victims(names: Sequence[str], cached: Sequence[Object]) -> None:
-    """The scheduler asks about the node, so it sees the victims gone. An unresolvable node loses the nomination."""
+    """The scheduler asks about the node, so it has seen the victims end. An unresolvable node ends the nomination."""
     cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
     reply = answer_filter(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *cluster, *cached))
     assert orjson.loads(reply.body)["FailedNodes"] == {"n": "Insufficient cpu"}
@@ -315,7 +315,7 @@ def test_selects_same_victims_from_projected_objects() -> None:
     waiting = pod_with("waiting", priority=100, requests={"cpu": "1"}, status={"nominatedNodeName": "n"})
     cluster = node_with("n"), placed("a", 1), placed("b", 2), placed("c", 3), placed("d", 100), BUDGET, waiting
     answer = through_the_cache(*cluster).ask("preempt", victims_by_uid({"n": ["uid-a"]}, pod=urgent("2")))
-    # d and the waiting pod take 2 of 4 CPUs, so the urgent pod needs the CPUs of a, b and c.
+    # d, the waiting pod and the urgent pod need all 4 CPUs, so a, b and c are evicted.
     assert answer.json["NodeNameToMetaVictims"] == {
         "n": {"Pods": [{"UID": "uid-c"}, {"UID": "uid-b"}, {"UID": "uid-a"}], "NumPDBViolations": 2}
     }

@@ -19,7 +19,7 @@ from tests.fakes.verbs import Answer, Verbs, call
 
 VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
 POD_VERBS = tuple(verb for verb in VERBS if verb != "bind")
-"""Verbs whose request contains a pod; bind's request only names it."""
+"""Verbs whose request contains the pod; bind's request only names the pod."""
 
 REQUESTS: Mapping[str, dict[str, object]] = {
     "filter": cache_mode(["n10", "plain"]),

@@ -93,7 +93,7 @@ class TestUpstreamAcquire:
 
 
 class TestEpochFloor:
-    """A store that outlives the head item and is fenced by epoch sets the lowest epoch of a new term."""
+    """The lowest epoch of a new term comes from a store that outlives the head item and is fenced by epoch."""
 
     @pytest.mark.parametrize(
         ("item", "floor", "epoch"),
@@ -134,7 +134,7 @@ class TestEpochFloor:
 
 
 class TestExpiry:
-    """A candidate decides by its own clocks, from its own first read, when another holder's lease has expired."""
+    """A candidate decides with its own clocks, from its own first read, whether another holder's lease has expired."""
 
     @pytest.mark.parametrize("off", [-YEAR, YEAR], ids=["a year behind", "a year ahead"])
     @pytest.mark.parametrize("horizon", [float("inf"), 120.0], ids=["standby", "with a horizon"])

@@ -56,7 +56,7 @@ class TestRaces:
         alpha.clock.advance(2)
         assert alpha.step() is BECAME_LEADER
 
-    def test_lease_counts_from_sending_the_claim_not_from_the_response(self, store: LeaseStore) -> None:
+    def test_lease_duration_starts_when_the_claim_is_sent_not_when_it_is_answered(self, store: LeaseStore) -> None:
         """Other candidates may have read the claim as soon as it was sent."""
         alpha = Contender(store, "alpha")
         alpha.lock.after_next("create", lambda: alpha.clock.advance(9))

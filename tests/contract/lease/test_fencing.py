@@ -47,7 +47,7 @@ class TestPublishing:
         assert alpha.publish(version=Decimal(2)) is True
         assert store["version"] == 2
 
-    def test_lease_counts_from_sending_the_publication(self, store: LeaseStore) -> None:
+    def test_lease_duration_starts_when_the_publication_is_sent(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         fence, sent = alpha.lead(), alpha.clock.now()
         alpha.clock.advance(9)
@@ -97,7 +97,7 @@ class TestPublishing:
         assert alpha.elector.renewed(fence, alpha.clock.now()) is None
 
     def test_next_renewal_recognizes_a_publication_with_a_lost_response(self, store: LeaseStore) -> None:
-        """The writer does not know whether it was written; after a renewal it either is or never will be."""
+        """The writer does not know whether the publication was written; after a renewal it was, or never will be."""
         alpha = Contender(store, "alpha")
         fence = alpha.lead()
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT)

@@ -74,7 +74,7 @@ class TestRenewal:
         assert holder(store) == ("alpha", 0)
         assert store["resourceVersion"] == 3
 
-    def test_lease_counts_from_sending_the_renewal_not_from_the_response(self, store: LeaseStore) -> None:
+    def test_lease_duration_starts_when_the_renewal_is_sent_not_when_it_is_answered(self, store: LeaseStore) -> None:
         """A successor may have read the renewal as soon as it was sent."""
         alpha = leading(store)
         alpha.clock.advance(2)

@@ -96,7 +96,7 @@ class TestRelease:
         assert alpha.events[-3:] == [("stopped", ElectionOutcome.RELEASED), ("freed", None), ("leader", "")]
 
     def test_late_release_does_not_remove_the_successor(self, store: LeaseStore) -> None:
-        """client-go reads the version again but uses the holder that it remembers."""
+        """client-go would free the successor's lease: it reads the version again, but uses the holder it remembers."""
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
         beta.clock.advance(15)
@@ -206,7 +206,7 @@ class TestHandOver:
             alpha.step()
             reads += beta.step() is not ElectionOutcome.IDLE
         assert 20 <= beta.clock.wall() - AT <= 20.75
-        assert reads <= 14  # one every 4.4 seconds, and two a second in the last few
+        assert reads <= 14  # one read every 4.4 seconds, and two reads a second at the end
 
     def test_renewals_and_publications_keep_the_announced_handover(self, store: LeaseStore) -> None:
         alpha = leading(store, handover=Handover(at=AT + 60))

@@ -20,14 +20,14 @@ def table(request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
 
 @pytest.fixture
 def ledger(table: LedgerTable) -> Ledger:
-    """Return a ledger on a table with one node: 8,000 of one pool and 3 of the other."""
+    """Return a ledger on a table with one node, which has 8,000 units of one pool and 3 of the other."""
     assert table.create(EMPTY) == Written(EMPTY)
     return Ledger(table)
 
 
 @pytest.fixture
 def several(ledger: Ledger) -> Ledger:
-    """Return a ledger that also has two floating pools, of 2 and 10."""
+    """Return a ledger that also has two floating pools, with capacities of 2 and 10."""
     for each in (EMPTY_SEATS, EMPTY_CONNECTIONS):
         assert ledger.table.create(each) == Written(each)
     return ledger

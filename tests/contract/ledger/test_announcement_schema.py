@@ -17,7 +17,7 @@ WITHDRAWN = announcement(2, "web-1", node="node-b", until=1_800_000_001.0, withd
 
 
 def write_today(client: DynamoDBClient, name: str) -> None:
-    """Write an announcement that counts and a withdrawn announcement."""
+    """Write an announcement that is in force and a withdrawn announcement."""
     log = DynamoDBAnnouncementLog(client, name)
     assert log.append(ANNOUNCED)
     assert log.append(replace(WITHDRAWN, withdrawn=False))

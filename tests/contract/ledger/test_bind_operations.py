@@ -1,4 +1,4 @@
-"""bind's operations on the ledgers of one owner and of several, on every implementation of the port LedgerTable."""
+"""bind's operations on the ledgers of one and of several owners, on every implementation of the port LedgerTable."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class TestTakeOver:
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
     def test_adds_missing_amounts_and_keeps_existing_ones(self, ledger: Ledger) -> None:
-        """A Binding of the old attempt may still place the pod there with its shares."""
+        """A Binding of the old attempt may still place the pod on this node with the old shares."""
         old, new = entry(attempt="a1", shares={GPU: 3000}), entry(attempt="a2", shares={GPU: 2000, LICENCE: 2})
         reserve(ledger, NODE, old)
         assert reserve(ledger, NODE, new, seen=old).outcome is DONE
@@ -208,7 +208,7 @@ class TestRelease:
 
 
 def entries(attempt: str = "a1", name: str = "train-0", **amounts: int) -> dict[str, Entry]:
-    """Return the entries of an attempt, by owner: by default one of each pool."""
+    """Return the entries of an attempt, by owner: by default for an amount of 1 from each pool."""
     pools = {"licences": (NODE, LICENCE), "seats": (SEATS, SEATS), "connections": (CONNECTIONS, CONNECTIONS)}
     wanted = amounts or dict.fromkeys(pools, 1)
     return {pools[key][0]: entry(name, attempt, {pools[key][1]: amount}) for key, amount in wanted.items()}

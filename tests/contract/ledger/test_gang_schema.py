@@ -73,7 +73,7 @@ def test_joins_a_gang_opened_by_the_next_release(any_dynamodb: DynamoDBClient) -
 
 
 def test_assumes_defaults_for_missing_attributes(any_dynamodb: DynamoDBClient) -> None:
-    """By default a gang has no topology key, no gang waits, and the open gang was opened long ago."""
+    """By default a gang does not have a topology key, the queue is empty, and the open gang was opened long ago."""
     items = [item for item in recorded(RELEASES[-1], "ledger") if item["pk"]["S"] == PARTITION]
     for item in items:
         optional = ("topologyKey",) if "intents" in item else ("openedAt", "minimum", "queue", "resting", "restUntil")

@@ -128,7 +128,7 @@ def test_ignores_attributes_that_next_release_adds(ledger_of: Filled) -> None:
 
 
 def test_reserves_beside_watcher_of_next_release(any_dynamodb: DynamoDBClient) -> None:
-    """Leaves unknown attributes unchanged."""
+    """The reservation leaves unknown attributes unchanged."""
     with table_of(any_dynamodb, later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION), "S") as name:
         ledger = Ledger(DynamoDBLedgerTable(any_dynamodb, name))
         assert reserve(ledger, NODE, NEXT).done

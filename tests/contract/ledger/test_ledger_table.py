@@ -86,7 +86,7 @@ BOTH = {NODE: taking("a", LICENCE, 1), SEATS: taking("a", SEATS, 2)}
 
 
 class TestWriteTogether:
-    """Writes on the items of several owners."""
+    """Writes to the items of several owners."""
 
     def test_transaction_writes_every_item(self, several: Ledger) -> None:
         assert several.table.write_together(BOTH) is None

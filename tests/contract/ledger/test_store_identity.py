@@ -16,7 +16,7 @@ STORED = "store-1"
 
 @pytest.fixture(params=ALL)
 def new(request: pytest.FixtureRequest) -> Iterator[StoreIdentity]:
-    """Yield the identity of a table that never had one."""
+    """Yield the StoreIdentity of a table in which no identity was ever stored."""
     if request.param == IN_MEMORY:
         yield IdentityInMemory()
         return
@@ -28,7 +28,7 @@ def new(request: pytest.FixtureRequest) -> Iterator[StoreIdentity]:
 
 @pytest.fixture(params=["the store of berth serve", *ALL])
 def stored(request: pytest.FixtureRequest) -> Iterator[StoreIdentity]:
-    """Yield the identity of a table that has one."""
+    """Yield the StoreIdentity of a table in which an identity is stored."""
     if request.param == "the store of berth serve":
         yield InMemoryStoreIdentity(STORED)
         return

@@ -18,7 +18,7 @@ BOUND = EntryState.BOUND
 
 
 class TestPutBound:
-    """The watcher enters a pod that it has seen on the node."""
+    """The watcher records a pod that it has seen on the node."""
 
     def test_confirms_a_reservation_as_bound(self, ledger: Ledger) -> None:
         reserve(ledger, NODE, entry(attempt="a1"))
@@ -55,7 +55,7 @@ class TestPutBound:
 
 
 class TestResize:
-    """The watcher enters a changed capacity of the node."""
+    """The watcher records a changed capacity of the node."""
 
     @pytest.mark.parametrize(
         ("capacity", "avail", "owed"),

@@ -170,7 +170,7 @@ def test_log_item_write_depends_on_epoch_and_nonce(
 
 
 def test_log_item_conflicts_only_with_items_of_its_own_part(store: Store) -> None:
-    """A deposed leader's orphan stays at a version that another part's item has."""
+    """An orphan of a deposed leader may have the same version as an item of another part."""
     orphan, published = log_item(5, 2, b"pods"), log_item(5, 1, b"nodes", SnapshotPart.NODES)
     assert store.table.put_log("uid", orphan, "n1", LATER) is LogWrite.WRITTEN
     assert store.table.put_log("uid", published, "n2", LATER) is LogWrite.WRITTEN

@@ -120,7 +120,7 @@ def cold(cache: Cache) -> NodeCacheReader[CachedCluster]:
 
 
 def kept(policy: Policy) -> list[Change]:
-    """Return the objects that a watcher keeps of a small cluster."""
+    """Return the objects of a small cluster, with only the fields that a watcher keeps."""
     reduced = {resource.name: trim for resource, trim in projections(RequiredFields.of(policy)).items()}
     running = pod_object("web-0", "shop", "uid-web-0", node_name="gpu-1", requests={"cpu": "2"})
     pending = pod_object("web-1", "shop", "uid-web-1", requests={"cpu": "3"})
@@ -255,7 +255,7 @@ def test_ignores_attributes_that_the_next_release_adds(cache_of: Filled, any_dyn
 
 
 def test_watcher_writes_its_own_schema_version_into_a_cache_of_the_next_release(cache_of: Filled) -> None:
-    """The next release's additions to the head are invalid from then on; its readers see this by the schema version."""
+    """From then on the next release's additions to the head are invalid, as its readers see by the schema version."""
     cache = cache_of(later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION))
     before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)
     reader.at(cache.head())
@@ -271,7 +271,7 @@ def test_watcher_writes_its_own_schema_version_into_a_cache_of_the_next_release(
 
 @pytest.fixture
 def unreadable(cache_of: Filled) -> Cache:
-    """Return a cache that only the next release can read: everything but the outline is different."""
+    """Return a cache that only the next release can read: only the attributes that all releases share are the same."""
     items = later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION + 1)
     for item in items:
         if "data" in item:
