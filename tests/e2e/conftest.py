@@ -91,7 +91,7 @@ def cache(extender: Extender) -> ExtenderCache:
 
 @pytest.fixture
 def proxy(extender: Extender) -> Iterator[RecordingProxy]:
-    """A proxy in front of `extender`; the scheduler calls the proxy's urlPrefix."""
+    """Yield a proxy in front of `extender`; the scheduler calls the proxy's urlPrefix."""
     with RecordingProxy(extender.url_prefix) as proxy:
         yield proxy
 
@@ -122,7 +122,7 @@ def gangs(cluster: Cluster, api: KubernetesApi) -> Gangs:
 
 @pytest.fixture
 def run_scheduler(control_plane: ControlPlane, cluster: Cluster) -> Iterator[RunScheduler]:
-    """Runs kube-scheduler with the given extenders until the test ends or the next call."""
+    """Yield a function that runs kube-scheduler with the given extenders until its next call or the end of the test."""
     with ExitStack() as running:
 
         def run(*extenders: ExtenderConfiguration) -> None:

@@ -1,4 +1,4 @@
-"""examples/admission on a real API server: the requests that each policy rejects or allows, and Berth under all."""
+"""examples/admission on a real API server: the requests that the policies reject or allow, and Berth under them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CONFIGURATION = EXAMPLES / "counted-resources" / "configuration.yaml"
 ADMISSION = EXAMPLES / "admission"
 NODE_NAME = ADMISSION / "node-name.yaml"
-# The API server reads its policies once a second. The test waits for the last of them.
+# The API server reads its policies once a second. The tests wait until the last policy is in force.
 POLICIES = [*sorted(set(ADMISSION.glob("*.yaml")) - {NODE_NAME}), NODE_NAME]
 IN_FORCE_SECONDS = 20
 CONFIRMED_SECONDS = 15
-# A new table waits until the API server has reported pods, which an idle cluster does once a minute.
+# A new table gets its ledgers after the API server has reported pods, which an idle cluster does once a minute.
 LEDGERS_SECONDS = 180
 
 LICENCE, MEMORY, PERCENT = "example.com/licence", "example.com/gpu-memory", "example.com/gpu-memory-percentage"
@@ -71,7 +71,7 @@ Action = Callable[[KubernetesApi, "Target"], object]
 
 @dataclass(frozen=True)
 class Target:
-    """The pods of a case. bound: with a device and seats, on a node; pending: with seats; new: does not exist yet."""
+    """Names of the pods of a case. bound: with a device and seats, on a node; pending: with seats; new: not created."""
 
     bound: str
     pending: str
@@ -106,7 +106,7 @@ def _patches(api: KubernetesApi, target: Target, *, body: JsonObject, subresourc
 
 
 def annotates(annotations: Mapping[str, str | None], subresource: str = "") -> Action:
-    """Try to set an annotation; None removes it."""
+    """Return an action that sets annotations; None removes an annotation."""
     return partial(_patches, body={"metadata": {"annotations": annotations}}, subresource=subresource)
 
 
@@ -225,7 +225,7 @@ BINDINGS = [
 
 @pytest.fixture(scope="module")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A separate cluster, with the rights and the policies of the examples."""
+    """Yield a separate cluster with the rights and the policies of the examples."""
     with ControlPlane(tmp_path_factory.mktemp("control-plane")) as control_plane, counted_resources(control_plane):
         api = KubernetesApi(control_plane.credentials())
         api.create("/api/v1/namespaces", {"metadata": {"name": OTHER_NAMESPACE}})

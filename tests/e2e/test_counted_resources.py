@@ -69,7 +69,7 @@ def test_burst_fills_every_node_without_overcommit(
         f"{NODES * UNITS} of {PODS} pods were bound {time.monotonic() - started:.1f} s after the creation of the first"
     )
 
-    # Each node is full, and no node has more.
+    # Each node stays full and is not overcommitted.
     until = time.monotonic() + STABLE_SECONDS
     while time.monotonic() < until:
         assert _pods_per_node(api) == dict.fromkeys(nodes, UNITS)
@@ -121,7 +121,7 @@ def _names(pods: list[Pod]) -> set[str]:
 
 
 def _ledger_entries(berth: WithLedger, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
-    """Pods and their states in the ledger by node. Asserts that the ledger adds up to the capacity."""
+    """Return the pods and their states in the ledger by node. Asserts that the ledger adds up to the capacity."""
     ledger = berth.ledger()
     for name in nodes:
         found = ledger.get(name, {"capacity": {}, "avail": {}, "owed": {}, "entries": {}})

@@ -23,14 +23,14 @@ REVIEW_SECONDS = 20
 
 @pytest.fixture(scope="module")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A separate cluster: doctor examines all of it."""
+    """Yield a separate cluster, because doctor examines all of it."""
     with ControlPlane(tmp_path_factory.mktemp("control-plane")) as control_plane:
         yield control_plane
 
 
 @pytest.fixture(scope="module")
 def options(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[str]]:
-    """Options of doctor that describe `berth serve` with the documented rights."""
+    """Yield the options of doctor that describe `berth serve` with the documented rights."""
     directory: Path = tmp_path_factory.mktemp("serve")
     api = KubernetesApi(control_plane.credentials())
     with counted_resources(control_plane), serve(control_plane, directory) as berth:

@@ -61,7 +61,7 @@ def berth(
 
 @pytest.fixture(scope="module")
 def scheduler(control_plane: ControlPlane, berth: Extender) -> Iterator[None]:
-    """A scheduler for the schedulerNames of Berth's profiles."""
+    """Run a scheduler for the schedulerNames of Berth's profiles."""
     document = scheduler_configuration([filter_prioritize_bind(berth.url_prefix)])
     profiles = [{"schedulerName": name} for name in ("default-scheduler", FULL, TEAMS, SEGREGATION)]
     with control_plane.scheduler({**document, "profiles": profiles}):

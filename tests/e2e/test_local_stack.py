@@ -54,7 +54,7 @@ def call(environment: Mapping[str, str], path: str, body: bytes | None = None) -
 
 
 def filter_answer(environment: Mapping[str, str]) -> Any:
-    """Return filter's response to the body of an event. After a deployment a cold start may exceed the call's time."""
+    """Return filter's response to the body of an event. After a deployment a cold start may exceed its time limit."""
     body = (EVENTS / "filter" / "cache-mode.body.json").read_bytes()
     until = time.monotonic() + FIRST_CALL_SECONDS
     while True:
@@ -93,7 +93,7 @@ class OwnPlugins:
         return self.directory / "configuration.yaml"
 
     def deploy(self, more: str = "") -> None:
-        """Deploy the example's plugin with one more line, which may break it as the page does."""
+        """Deploy the example's plugin with one more line, which may break the plugin as the how-to page does."""
         module = Path("berth_plugins") / "team_nodes.py"
         (self.directory / module).write_text(f"{(EXAMPLES / 'custom-plugin' / module).read_text()}{more}\n")
         words = [*command(self.stack), "--replace-plugins", f"--plugins={self.directory}"]

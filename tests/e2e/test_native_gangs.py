@@ -1,6 +1,6 @@
 """Gangs as PodGroups of Kubernetes: kube-scheduler decides on the whole group, and Berth's filter and bind agree.
 
-The feature gates and the version of the API are those of the version of Kubernetes; other versions have no PodGroup.
+The feature gates and the version of the API are those of the version of Kubernetes; other versions lack PodGroups.
 The scheduler reports a group as scheduled when its filters have passed all members, before any member is bound (G3).
 So Berth's filter must reject every pod that its bind would reject.
 """
@@ -28,7 +28,7 @@ from .kubernetes.kubernetes_api import KubernetesApi
 pytestmark = pytest.mark.skipif(KUBERNETES not in NATIVE, reason=f"Kubernetes {KUBERNETES} has no PodGroup")
 
 SIZE = 4
-# How the scheduler's message begins after filter, for a node or the group. After a bind it contains bind's error.
+# Beginnings of the scheduler's message after filter, for a node or the group. After a bind it contains bind's error.
 FILTERED = ("0/", "minCount (")
 
 

@@ -1,4 +1,4 @@
-"""KubernetesReservedPods on a real API server: a touch rejects old versions and earlier Bindings."""
+"""KubernetesReservedPods on a real API server: after a touch, it rejects old versions and earlier Bindings."""
 
 from __future__ import annotations
 

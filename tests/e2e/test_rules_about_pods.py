@@ -32,7 +32,7 @@ HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 ZONES = 4
 NODES = 24
 BURST_SECONDS = 900
-"""Reached only by a failing test. On the stack's emulator, binds take positions in the log one after another."""
+"""Only a failing test reaches this limit. On the stack's emulator, binds take positions in the log one by one."""
 
 WITH_ONE_PER_TEAM = """\
 apiVersion: berth.dev/v1alpha1
@@ -49,7 +49,7 @@ definitions:
 
 @dataclass(frozen=True)
 class Burst:
-    """How many pods of each kind are created at once. teams, apart: the number of groups, and of pods in each."""
+    """The number of pods of each kind created at once. teams, apart: the number of groups, and of pods in a group."""
 
     teams: tuple[int, int]
     apart: tuple[int, int]
@@ -61,7 +61,7 @@ class Burst:
 
 
 JUDGED_BY_BERTH = ("InterPodAffinity", "PodTopologySpread")
-"""Plugins of kube-scheduler that are disabled for these pods, and check the result."""
+"""Plugins of kube-scheduler that are disabled for these pods, and that check the result."""
 
 BURST = Burst((6, 10), (5, 12), 80)
 SOFT_BURSTS, SOFT_PODS = int(os.environ.get("LATE_VIEW_ROUNDS", "3")), 30
@@ -96,7 +96,7 @@ START: Mapping[str, Callable[[ControlPlane, Path], AbstractContextManager[Extend
 }
 
 
-# On the stack it takes minutes.
+# On the stack each test takes minutes.
 KINDS = (pytest.param("serve", marks=pytest.mark.core), pytest.param("stack", marks=pytest.mark.stack))
 
 
@@ -139,7 +139,7 @@ def test_burst_does_not_break_any_rule_if_berth_binds(berth: Extender, control_p
     found = _place_burst(control_plane, berth, filter_prioritize_bind(berth.url_prefix))
     assert found.rejected() == [], found.order()
     assert found.teams_together() == [], found.order()
-    # Otherwise no binds conflicted, and the test proves nothing. In one process filter sees a bind from its start.
+    # Without a conflict between binds, the test proves nothing. In one process filter sees a bind from its start.
     assert not isinstance(berth, _Stack) or berth.rejected_binds() > 0
 
 
@@ -153,7 +153,7 @@ def test_burst_breaks_rules_if_the_scheduler_binds(berth: Extender, control_plan
 
 @pytest.mark.parametrize("berth", KINDS, indirect=True)
 def test_scores_count_a_pod_from_the_beginning_of_its_bind(berth: Extender, control_plane: ControlPlane) -> None:
-    """A score is not evaluated again in bind: the next pod's score must know the pod that the scheduler binds."""
+    """Bind does not evaluate scores again, so the next pod's score must include the pod that is being bound."""
     api = KubernetesApi(control_plane.credentials())
     zones = {f"soft-{number}": f"zone-{number % 3}" for number in range(6)}
     for name, zone in zones.items():
@@ -169,14 +169,14 @@ def test_scores_count_a_pod_from_the_beginning_of_its_bind(berth: Extender, cont
     finally:
         for name in zones:
             api.delete(f"/api/v1/nodes/{name}")
-    # In the first burst on the stack no function is warm: until bind has started, its pod is unknown to the others.
+    # In the first burst on the stack no function is warm: until bind has started, other functions do not know its pod.
     assert all(burst.difference <= 2 * burst.unknown for burst in bursts[1:]), bursts
 
 
 @dataclass(frozen=True)
 class SoftBurst:
-    """difference: by how many pods the zones differ. unknown: pods whose bind arrived after the next prioritize, as
-    kube-scheduler may send them: each can take one zone's turn and leave it to another."""
+    """difference: by how many pods the zones differ. unknown: pods whose bind arrived after the next prioritize, an
+    order that kube-scheduler permits: because of each of them, one pod may go to the wrong zone."""
 
     difference: int
     unknown: int
@@ -200,8 +200,8 @@ def _spread_softly(api: KubernetesApi, proxy: RecordingProxy, zones: Mapping[str
 
 
 def _place_burst(control_plane: ControlPlane, berth: Extender, extender: ExtenderConfiguration) -> Placement:
-    """Create all pods as fast as the API server takes them, once the node cache has all nodes: the guarantee requires
-    these."""
+    """Create all pods as fast as the API server accepts them, after the node cache has all nodes, as the guarantee
+    requires."""
     api = KubernetesApi(control_plane.credentials())
     names = [f"burst-{number}" for number in range(NODES)]
     for number, name in enumerate(names):
@@ -233,8 +233,8 @@ def _node(name: str, zone: str) -> JsonObject:
 
 
 def _pods(burst: Burst) -> Iterator[JsonObject]:
-    """Yield pods that exclude each other one after another: the scheduler filters for the second while Berth binds the
-    first."""
+    """Yield pods that exclude each other in direct succession, so that the scheduler filters for the second pod while
+    Berth binds the first."""
     for number in range(burst.spread):
         yield _pod("spread", 0, number)
     for rule, (groups, pods) in (("apart", burst.apart), ("team", burst.teams)):

@@ -31,7 +31,7 @@ from .kubernetes.scheduler_configuration import filter_prioritize_bind, schedule
 LOST_SECONDS = 20.0
 """Seconds after which a pending pod counts as forgotten. Only TARGETS=1 enforces the targets."""
 QUIET_SECONDS = 4.0
-"""Seconds after a rejection in which the scheduler retries, and the watcher wakes the pod for a late rejection."""
+"""Seconds after a rejection in which the scheduler may retry, and the watcher may wake the pod."""
 ROUNDS = 20
 
 WAKE_OBJECT = "/apis/storage.k8s.io/v1/namespaces/kube-system/csistoragecapacities/berth-wake"
@@ -68,7 +68,7 @@ class Scene:
         self.prepare: Callable[[], object] = lambda: None
 
     def create(self, name: str, node: str = "", namespace: str = "default", **parts: Any) -> Pod:
-        """Create a pod. parts: of metadata and spec. Its name is unique among tests: wake-ups are limited by name."""
+        """Create a pod. parts: of metadata and spec. No test reuses a name, because wake-ups are limited by name."""
         name = f"{name}-{self.node}"
         metadata: dict[str, Any] = {key: parts.pop(key) for key in ("labels", "annotations") if key in parts}
         requests = {"cpu": parts.pop("cpu", "10m")}
@@ -152,7 +152,7 @@ def _neighbour_changes_team(scene: Scene) -> Callable[[], object]:
 
 def _label_of_namespace_meets_affinity(scene: Scene) -> Callable[[], object]:
     scene.create("other", scene.node, namespace="kube-system", labels={"app": "db"})
-    key = f"e2e-{scene.node}"  # the label stays
+    key = f"e2e-{scene.node}"  # the label stays after the test
     scene.wait(affinity=_terms("podAffinity", "db", namespaceSelector={"matchLabels": {key: "yes"}}))
     return lambda: scene.api.patch("/api/v1/namespaces/kube-system", {"metadata": {"labels": {key: "yes"}}})
 
@@ -166,7 +166,7 @@ KINDS: dict[str, Setup] = {
     "a label of a namespace meets affinity": _label_of_namespace_meets_affinity,
 }
 BERTHS_ALONE = {"the end of a pod meets spread", "a label of a namespace meets affinity"}
-"""The scheduler's own plugins do not wake their pods after these changes."""
+"""Changes after which the scheduler's own plugins do not wake the pods."""
 
 
 @pytest.fixture
@@ -175,9 +175,9 @@ def scene(cluster: Cluster, api: KubernetesApi) -> Scene:
 
 
 class Target:
-    """Where Berth runs, and how soon after a change a pod and a gang must have their nodes there.
+    """The Berth under test, and the seconds after a change within which a pod and a gang must have their nodes.
 
-    The stack publishes every half second, from an emulator whose functions take longer.
+    The limits of the stack are higher: it publishes every half second, and the emulator's functions are slower.
     """
 
     def __init__(self, berth: BerthServe | DeployedStack, control_plane: ControlPlane) -> None:
@@ -190,7 +190,7 @@ class Target:
     def scheduler(
         self, url_prefix: str = "", *, name: str = RULES, disabled: Sequence[str] = ()
     ) -> AbstractContextManager[object]:
-        """Run a scheduler for pods with this schedulerName. disabled: its own plugins that are off."""
+        """Run a scheduler for pods with this schedulerName. disabled: plugins of the scheduler that are off."""
         configuration = scheduler_configuration([filter_prioritize_bind(url_prefix or self.url_prefix)])
         profile = {
             "schedulerName": name,
@@ -322,7 +322,7 @@ def test_waiting_gang_is_placed_soon_after_a_change_that_helps_it(
 
 def test_wake_up_object_does_not_wake_a_pod_whose_preemption_was_rejected(scene: Scene, target: Target) -> None:
     """In the pod's last attempt only NodeResourcesFit rejected it, which waits for the end of a pod. The last step
-    shows the change that does wake it: the end of a nomination, which is a `patch` of pods/status."""
+    shows the change that does wake the pod: the end of a nomination, which is a `patch` of pods/status."""
     high, higher = (scene.cluster.create_priority_class(name, value) for name, value in (("high", 10), ("higher", 20)))
     scene.create("victim", scene.node, cpu="3500m")
     neighbour = scene.create("neighbour", scene.node, labels={"team": "blue"}, priorityClassName=higher)

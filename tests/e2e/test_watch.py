@@ -76,7 +76,7 @@ class Watcher:
 
 @pytest.fixture(scope="module")
 def deployment(control_plane: ControlPlane) -> Iterator[JsonObject]:
-    """The Deployment as the API server stores it: it rejects unknown fields, and sets defaults."""
+    """Yield the Deployment as stored by the API server, which rejects unknown fields and sets defaults."""
     api = KubernetesApi(control_plane.credentials())
     documents = read_manifests(EXAMPLES / "watcher-pod" / "watcher.yaml")
     apply_manifests(api, documents)

@@ -24,7 +24,7 @@ profile: label-priority
 
 OF_THE_CHART = "berth-of-the-chart"
 
-# The cluster's own scheduler, and those that tests add.
+# The cluster's own scheduler, and the schedulers that tests add.
 SCHEDULER_NAMES = (
     *("default-scheduler", "berth-scheduler", OF_THE_CHART, "berth-second"),
     *("full", "rules", "teams", "segregation"),
@@ -96,7 +96,7 @@ class BerthServe:
         return self
 
     def start(self) -> None:
-        """Start the command and return when it is healthy. After a kill it uses the same port again."""
+        """Start the command and return when it is healthy. A later start uses the same port again."""
         self._configuration.write_text(self._document)
         self._process = ChildProcess(
             [
@@ -151,7 +151,7 @@ class BerthServe:
             self._process = None
 
     def wait_for_ledger(self, *nodes: str) -> None:
-        """Wait until counted pods can be bound to these nodes: after a crash until its Lease has expired."""
+        """Wait until counted pods can be bound to these nodes. After a crash, the old Lease must expire first."""
         deadline = time.monotonic() + LEDGER_SECONDS
         while not set(nodes) <= (found := self._nodes_of_ledger()):
             assert time.monotonic() < deadline, f"after {LEDGER_SECONDS} s the ledger has {sorted(found)}"

@@ -33,7 +33,7 @@ class Diagnosis:
 
     @property
     def bad(self) -> dict[str, str]:
-        """Failures and warnings: check to message; several messages of one check are joined."""
+        """Return the messages of failures and warnings by check; several messages of one check are joined."""
         found: dict[str, str] = {}
         for check, result, message, _ in self.findings:
             if result in ("failed", "warning"):

@@ -60,7 +60,7 @@ class ExtenderCache:
         return (self._ask("filter", nodes, pod) or {}).get("FailedAndUnresolvableNodes") or {}
 
     def _ask(self, verb: str, nodes: list[str], pod: Mapping[str, Any] = PROBE) -> Any:
-        """Return the verb's response, or None if it failed: an extender that has just started may not know any node."""
+        """Return the verb's response, or None if the call failed; a new extender may not know any node yet."""
         request = {"Pod": pod, "Nodes": None, "NodeNames": nodes}
         answer = self._endpoint.post(verb, json.dumps(request).encode())
         return answer.json() if answer.status == 200 else None

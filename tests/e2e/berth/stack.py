@@ -133,7 +133,7 @@ class DeployedStack:
             time.sleep(POLL_SECONDS)
 
     def _wait_until_bind_is_warm(self) -> None:
-        """Wait: on the emulator a cold bind exceeds the time of a call, so the scheduler would call it again."""
+        """Wait, because on the emulator a cold bind exceeds its time limit, so the scheduler would call bind again."""
         deadline = time.monotonic() + SCHEDULE_SECONDS
         request = json.dumps({"PodName": "probe", "PodNamespace": "default", "PodUID": "probe", "Node": "probe"})
         while COLD in (text := Endpoint(self.url_prefix).post("bind", request.encode()).data.decode()):

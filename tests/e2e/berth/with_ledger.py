@@ -22,7 +22,7 @@ class WithLedger(Protocol):
     def url_prefix(self) -> str: ...
 
     def ledger(self) -> dict[str, Any]:
-        """Ledgers by node, in the format of `ledger_document`."""
+        """Return the ledgers by node, in the format of `ledger_document`."""
 
 
 class ServeWithLedger:
@@ -53,7 +53,7 @@ class ServeWithLedger:
 
 
 class StackWithLedger:
-    """The deployed stack. Its ledger table is empty: the watcher creates the ledgers before the first reservation."""
+    """The deployed stack. Its table is empty at first: the watcher creates the ledgers before the first reservation."""
 
     def __init__(self, control_plane: ControlPlane, directory: Path, document: str, http_timeout: int) -> None:
         parameters = {"HttpTimeoutSeconds": str(http_timeout)}
@@ -89,7 +89,7 @@ class StackWithLedger:
 def counting(
     where: str, control_plane: ControlPlane, directory: Path, document: str, http_timeout: int = HTTP_TIMEOUT_SECONDS
 ) -> Iterator[ServeWithLedger | StackWithLedger]:
-    """Run Berth with the rights for counted resources. where: `serve` or `stack`. http_timeout: of the stack, in s."""
+    """Run Berth with the rights for counted resources. where: `serve` or `stack`. http_timeout: the stack's, in s."""
     started: AbstractContextManager[ServeWithLedger | StackWithLedger] = (
         StackWithLedger(control_plane, directory, document, http_timeout)
         if where == "stack"

@@ -30,8 +30,8 @@ WAITS_FOR_MEMBERS = "gang waits for members"
 PLACED_SECONDS = 120
 # Long enough for a bind call that waits for members (HTTP_TIMEOUT), and for the scheduler's longest back-off.
 STABLE_SECONDS = 12
-# For a gang of four that does not fit, in STABLE_SECONDS. Without the gate of bounded retries, a native gang made
-# 18,045 calls (G6). With it each member is tried four or five times.
+# Limit for a gang of four that does not fit, in STABLE_SECONDS. Without the gate of bounded retries, a native gang made
+# 18,045 calls (G6). With the gate, each member is tried four or five times.
 MOST_FILTER_CALLS = 60
 # The watcher creates the ledger of a node when the API server has sent a later resource version of pods.
 NODE_LEDGER_SECONDS = 180
@@ -93,7 +93,7 @@ class Gangs:
         return self.bound(pods)
 
     def assert_none_is_bound(self, pods: Sequence[Pod]) -> None:
-        """Assert that no pod is bound after a while."""
+        """Assert that none of these pods is bound after STABLE_SECONDS."""
         time.sleep(STABLE_SECONDS)
         assert self.bound(pods) == {}
 

@@ -14,7 +14,7 @@ from tests.e2e.kubernetes.kubernetes_api import JsonObject, KubernetesApi
 @dataclass(frozen=True)
 class NativeGangs:
     """version: of `scheduling.k8s.io`. gates: feature gates that kube-apiserver and kube-scheduler need for gangs.
-    condition: of a PodGroup whose members have passed all filters."""
+    condition: the type of condition of a PodGroup whose members have passed all filters."""
 
     version: str
     gates: tuple[str, ...]

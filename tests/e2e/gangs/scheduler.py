@@ -20,8 +20,8 @@ GATES = "--feature-gates="
 
 
 class Retries(StrEnum):
-    """Whether the scheduler has the feature gate that scheduler-config requires for gangs. With it, a pod that was
-    rejected and now fits waits for the end of its back-off (fact 44), which is most of the printed time."""
+    """Whether the scheduler has the feature gate that scheduler-config requires for gangs. With it, a rejected pod
+    that now fits waits for the end of its back-off (fact 44), which is most of the time that the tests print."""
 
     BOUNDED = "bounded"
     UNBOUNDED = "unbounded"
@@ -45,7 +45,7 @@ class GangScheduler:
         return self._run([f"--url={url_prefix}", f"--config={path}", f"--http-timeout={http_timeout}"])
 
     def run_for(self, stack: DeployedStack) -> AbstractContextManager[ChildProcess]:
-        """Run the same with the stack's password, its httpTimeout, and its configuration in use."""
+        """Run kube-scheduler in the same way with the stack's password, httpTimeout and configuration in force."""
         address = f"--url={stack.url_prefix_without_credentials}"
         return self._run([f"--stack={sam.STACK_NAME}", address, "--with-password"], stack.environment())
 

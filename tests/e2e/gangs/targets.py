@@ -1,4 +1,4 @@
-"""How long gangs take on a real scheduler, with targets.
+"""The time that gangs take on a real scheduler, with targets.
 
 `make e2e TARGETS=1` fails if a target is missed. Otherwise the figures are only printed, because other work on
 the machine makes them worse.
@@ -18,7 +18,7 @@ MISSING_NODE_SECONDS = 5.0
 
 
 OTHER_PODS_PERCENT = 50.0
-"""Percentage of their speed without gangs that other pods must reach while a gang waits."""
+"""The minimum speed of other pods while a gang waits, in percent of their speed without gangs."""
 
 ARE_HELD = os.environ.get("GANG_TARGETS") == "1"
 

@@ -18,14 +18,14 @@ from .karpenter import BINARY, WAIT_SECONDS, Karpenter, running
 
 
 class Start(Protocol):
-    """Starts all three for a document. lost: counted resources that no kubelet reports."""
+    """Starts Karpenter, Berth and a scheduler for a document. lost: counted resources that no kubelet reports."""
 
     def __call__(self, document: str, lost: Sequence[str] = ()) -> Karpenter: ...
 
 
 @pytest.fixture
 def cluster(cluster: Cluster) -> Cluster:
-    """The cluster, with longer waits because Karpenter needs time for nodes."""
+    """Return the cluster, with longer waits because Karpenter needs time for nodes."""
     cluster.wait_seconds = WAIT_SECONDS
     return cluster
 

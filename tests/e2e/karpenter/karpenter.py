@@ -68,7 +68,7 @@ class Karpenter:
         self.api.apply(f"{CLASSES}/default", {**node_class, "metadata": {"name": "default"}})
 
     def apply(self, *documents: JsonObject) -> None:
-        """Create or change NodePools and NodeOverlays, as the schema of their definitions allows."""
+        """Create or change NodePools and NodeOverlays, which the API server validates against their schemas."""
         for document in documents:
             self.api.apply(f"{KINDS[document['kind']]}/{document['metadata']['name']}", document)
 
@@ -99,7 +99,7 @@ class Karpenter:
         raise AssertionError(f"no NodeClaim is {condition} by {reason} within {WAIT_SECONDS} s, but by {found}")
 
     def wait_for_nodes(self, count: int) -> list[JsonObject]:
-        """Wait until so many nodes of Karpenter exist, and return them."""
+        """Wait until this many nodes of Karpenter exist, and return them."""
         nodes: dict[str, JsonObject] = {}
         if count == 0 and not self.nodes():
             return []  # a watch without objects has no events
@@ -116,7 +116,7 @@ class Karpenter:
         return [each for each in self.api.get("/api/v1/nodes")["items"] if OWN_NODES in each["metadata"]["labels"]]
 
     def clear(self) -> None:
-        """Delete the remaining objects, without Karpenter: remove its finalizers from its nodes."""
+        """Delete the remaining objects. Karpenter no longer runs, so remove its finalizers first."""
         for path in (POOLS, OVERLAYS, CLAIMS, "/api/v1/nodes"):
             for item in self.api.get(path)["items"]:
                 with suppress(ApiError):

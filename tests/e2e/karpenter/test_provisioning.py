@@ -58,7 +58,7 @@ def test_adds_only_one_node_if_the_policy_rejects_this_node(start: Start, cluste
     [node] = karpenter.wait_for_nodes(1)
     cluster.wait_until_unschedulable(first, none_available({NO_LABEL: 1}))
     later = cluster.create_pod("later")
-    # Karpenter has simulated the later pod too, and assumes that it fits there.
+    # Karpenter has simulated the later pod too, and assumes that it fits on this node.
     karpenter.wait_for_event(later.uid, "Nominated", node["metadata"]["name"])
     assert len(karpenter.nodes()) == 1
     assert {cluster.state(pod).node for pod in (first, later)} == {None}
@@ -98,7 +98,7 @@ def test_does_not_add_a_node_for_counted_resources_without_an_overlay(start: Sta
 
 
 def test_places_pods_for_a_resource_that_the_kubelet_does_not_report(start: Start, cluster: Cluster) -> None:
-    """Karpenter takes the node for uninitialized, so it never consolidates the node."""
+    """Karpenter considers the node uninitialized, so it never consolidates the node."""
     karpenter = start(COUNTED, lost=[LICENCE])
     karpenter.apply(*printed(COUNTED))
     karpenter.wait_until_ready("NodeOverlay", "berth")

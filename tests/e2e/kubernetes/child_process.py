@@ -25,7 +25,7 @@ class ChildProcess:
     """
 
     def __init__(self, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
-        """environment: of the process; None for the environment of the tests."""
+        """environment: the variables of the process; None for the environment of the tests."""
         self._log = log
         self._command = [str(word) for word in command]
         with log.open("wb") as output:

@@ -208,7 +208,7 @@ class Cluster:
         raise AssertionError(f"no FailedScheduling event begins with {message!r}; events: {messages}")
 
     def wait_until_unschedulable(self, pod: Pod, message: str) -> str:
-        """Wait until the message of the pod's condition begins with `message`, and return it."""
+        """Wait until the message of the pod's condition begins with `message`, and return the whole message."""
         state = self._wait_until(pod, message, lambda state: (state.unschedulable or "").startswith(message))
         assert state.unschedulable is not None
         return state.unschedulable

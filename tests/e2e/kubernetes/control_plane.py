@@ -171,7 +171,7 @@ class ControlPlane:
         tokens = self._directory / "tokens.csv"
         lines = [f'{token},{user},{user},"{GROUPS[user]}"' for user, token in self._tokens.items()]
         tokens.write_text("\n".join(lines))
-        # The API server creates it before it reads its service account keys: one key serves both.
+        # The API server creates this key before it reads its service account keys, so one key serves both.
         key = self._certificates / "apiserver.key"
         audit_policy = self._directory / "audit-policy.json"
         _write(audit_policy, AUDIT_POLICY)
@@ -210,7 +210,7 @@ class ControlPlane:
 
 
 def _has_namespaces(credentials: Credentials) -> bool:
-    """Wait for the first namespaces, which the server creates after `/readyz` succeeds."""
+    """Return whether the first namespaces exist; the server creates them after `/readyz` succeeds."""
     api = KubernetesApi(credentials)
     try:
         for namespace in ("default", "kube-system"):

@@ -65,7 +65,7 @@ def answers_readyz(server: str, ca_file: Path) -> bool:
 
 @dataclass(frozen=True)
 class Impersonated:
-    """The user whom an administrator impersonates for the API server's admission; its groups have the rights."""
+    """The user whom an administrator impersonates for the API server's admission; the user's groups have the rights."""
 
     user: str
     groups: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class KubernetesApi:
         return self._call("GET", path)
 
     def serves(self, path: str) -> bool:
-        """Return whether the API server serves the path, and can be read from there now."""
+        """Return whether the API server serves the path and can answer a read of it now."""
         try:
             self.get(path)
         except ApiError as error:
@@ -115,7 +115,7 @@ class KubernetesApi:
         return self._call("DELETE", path, query=query)
 
     def watch(self, path: str, query: Mapping[str, str], *, seconds: int) -> Iterator[JsonObject]:
-        """Yield the watch events of `seconds`: `ADDED` for each current object, then the changes."""
+        """Yield the watch events of this many seconds: `ADDED` for each current object, then the changes."""
         answer = self._pool.request(
             "GET",
             self._server + path,

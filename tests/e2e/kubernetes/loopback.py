@@ -62,7 +62,7 @@ class LoopbackService:
 class _Server(ThreadingHTTPServer):
     # A connection beyond the queue is retried only after a second, and a verb would wait for it.
     request_queue_size = 128
-    # An idle keep-alive connection keeps its thread until the client closes it; stop() does not wait for it.
+    # An idle keep-alive connection keeps its thread until the client closes it; server_close() does not wait for it.
     daemon_threads = True
     block_on_close = False
 

@@ -1,4 +1,4 @@
-"""The running pods, by a watch of the API server; each pod ends some time after it was bound."""
+"""The running pods, observed by a watch of the API server; each pod is deleted some time after it was bound."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunningPods:
             time.sleep(0.1)
 
     def _follow(self) -> None:
-        # The end of the API server ends the watch.
+        # The watch breaks when the API server ends.
         with suppress(HTTPError):
             self._watch()
 
