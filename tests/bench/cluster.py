@@ -1,4 +1,4 @@
-"""A cluster for benchmarks: any number of nodes, 30 pods on each, of some 200 controllers; and its changes.
+"""A cluster for benchmarks, with any number of nodes, 30 pods on each node and 200 controllers; and its changes.
 
 Nodes are in three zones and in racks. Some are tainted, cordoned, not ready or full; one in four lacks the priority
 label. Some controllers have (anti-)affinity, and stateful sets give each pod a separate label.
@@ -20,7 +20,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 PODS_PER_NODE = 30
 CONTROLLERS = 200
 STATEFUL = 10
-"""One in so many controllers is a StatefulSet; the others are ReplicaSets."""
+"""One in this many controllers is a StatefulSet; the others are ReplicaSets."""
 
 NAMESPACES = 20
 
@@ -82,7 +82,7 @@ def _node(index: int) -> NodeInfo:
 
 
 def node_name(index: int) -> str:
-    """Return a node name as long as in a cloud."""
+    """Return a node name as long as those of a cloud provider."""
     return f"ip-10-{index // 256}-{index % 256}-17.eu-central-1.compute.internal"
 
 

@@ -1,8 +1,8 @@
 """Cold starts compared with the least that any function with this table takes: a bare botocore client and one read.
 
-Each runs in a separate process, alternating with the floor, and reads a table over HTTP: a server in this process that
-answers as DynamoDB does (moto). Times are the child's processor time from its first import to the first answer; the
-least of all runs counts, because other work on the machine only adds to it.
+Each cold start runs in a separate process, alternating with that floor, and reads a table over HTTP: a server in this
+process answers as DynamoDB does (moto). Times are the child's processor time from its first import to the first answer;
+the minimum of all runs counts, because other work on the machine only adds to the time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`python -m tests.bench.counts`: counts of a warm call, of a cold call and of an import, with the committed values.
 
 They are nearly the same on every machine. `make test-long` compares them with counts.json; `--write` writes the current
-counts there. `calls` are function calls, in Python and in C; `calls.http` are those of the local gateway alone.
-`allocated` is the most memory that a call additionally holds at once. `bytes.read` are the parts of a snapshot that a
+counts there. `calls` are function calls, in Python and in C; `calls.http` are the calls of the local gateway.
+`allocated` is the peak of the memory that a call allocates. `bytes.read` is the size of the parts of a snapshot that a
 policy reads.
 """
 
@@ -176,7 +176,7 @@ def _http() -> Iterator[tuple[str, float]]:
 
 
 class _MeasuredTable(CountingCacheTable):
-    """A table that measures. read: bytes of snapshots."""
+    """A table that measures. read: the bytes of the snapshot chunks that were read."""
 
     read = 0
 
@@ -201,7 +201,7 @@ def _read_by_parts() -> Iterator[tuple[str, float]]:
 
 
 def _after_pod_changes() -> Iterator[tuple[str, float]]:
-    """Yield the requests to the table in a warm call whose policy reads only nodes."""
+    """Yield the requests to the table in a warm call after a change of pods, with a policy that reads only nodes."""
     verbs = _verbs("label-priority")
     _ask(verbs, "filter", NODES)
     verbs.cluster.publish("pods", [pod_object("p", "ml", "uid-p")])
@@ -263,7 +263,7 @@ def _counting_calls() -> Iterator[Callable[[], int]]:
 
 
 def _allocated(call: Callable[[], object], prepare: Callable[[], object] = lambda: None) -> int:
-    """Return the allocated bytes. prepare: runs before each call, and is not measured."""
+    """Return the peak of the bytes that a second call allocates. prepare: runs before each call, unmeasured."""
     prepare()
     gc.collect()
     gc.disable()

@@ -42,7 +42,7 @@ class Timed:
 def milliseconds(*timed: Timed, seconds: float = 0.7) -> list[float]:
     """Return the median time of each call after a warm-up; the calls alternate, so that a busy machine slows all alike.
 
-    It is the thread's processor time, which does not include other work on the machine.
+    The time is the thread's processor time, which does not include other work on the machine.
     """
     times: list[list[float]] = [[] for _ in timed]
     for each in timed:

@@ -1,8 +1,8 @@
-"""The memory and processor time of each function. docs/reference/capacity.md derives MemorySize from it.
+"""The memory and processor time of each function. docs/reference/capacity.md derives MemorySize from these figures.
 
-Each is loaded in a separate process, as Lambda loads it, with a cluster of 5,000 nodes and 150,000 pods in the cache,
-and with an empty cache. Times are processor times at full speed: Lambda gives a share, MemorySize / 1,769 MB. The
-table is in memory, so the times do not include DynamoDB or an API server.
+Each function is loaded in a separate process, as Lambda loads it, with a cluster of 5,000 nodes and 150,000 pods in the
+cache, and with an empty cache. Times are processor times at full speed: Lambda gives a share, MemorySize / 1,769 MB.
+The table is in memory, so the times do not include DynamoDB or an API server.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ENVIRONMENT = {
 
 NODES = 5_000
 LOGGED_PODS, CHANGES_OF_A_FLUSH = 5_000, 50
-"""The log of pods if a benchmark has one: the number of changes since the snapshot, and of those in a flush."""
+"""In a benchmark with a log: the number of changes of pods since the snapshot, and of the changes in a flush."""
 
 Measured = dict[str, float]
 

@@ -39,7 +39,7 @@ def _family(verb: Verb, profile: str, pod: str, sizes: tuple[int, ...]) -> Famil
 
 
 def _snapshot() -> Iterator[Figure]:
-    """Yield the time to apply these changes to the cache, which the calls above do not include."""
+    """Yield the time to apply a change of 1 % of the nodes to the snapshot, which the calls above do not include."""
     following = cluster.changes(cluster.snapshot(TARGET_NODES))
     [taken] = milliseconds(Timed(lambda: next(following)))
     yield Figure(f"snapshot.changed.{TARGET_NODES}", taken, "ms")

@@ -16,7 +16,7 @@ def announcement(
     until: float = 100.0,
     withdrawn: bool = False,
 ) -> Announcement:
-    """Announce a pod on a node. attempt: by default, one per position."""
+    """Return the announcement of a pod on a node. attempt: by default, one per position."""
     placed = pod_on_node(pod_object(name), node, ())
     assert isinstance(placed, tuple)
     return Announcement(position, attempt or f"attempt-{position}", *placed, resource_version, until, withdrawn)

@@ -43,7 +43,7 @@ def self_signed(
 def server_tls(
     directory: Path, name: str = "server", *, host: str = "127.0.0.1", ends: timedelta = timedelta(hours=1)
 ) -> tuple[ssl.SSLContext, Path]:
-    """Return the server's side of TLS with such a certificate, and the certificate's file."""
+    """Return the server's side of TLS with a self-signed certificate, and the certificate's file."""
     certificate, key = self_signed(directory, name, host=host, ends=ends)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)

@@ -76,7 +76,7 @@ def decoded(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def matches(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-    """Return whether a decoded answer is as expected; its outermost object, or its body's, may have further keys."""
+    """Return whether a decoded answer matches. Only its top level, for HTTP its body's, may have additional keys."""
     if "statusCode" in expected:
         return answer.get("statusCode") == expected["statusCode"] and _listed_is_equal(
             expected["body"], answer.get("body")

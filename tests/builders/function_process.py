@@ -22,7 +22,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
 
 
 def run(*command: str, **variables: str) -> list[str]:
-    """Return the output lines of a Python process with these AWS and Berth variables and no others."""
+    """Return the output lines of a Python process whose AWS and Berth variables are only VARIABLES and these."""
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_"))}
     found = subprocess.run(
         [sys.executable, *command],

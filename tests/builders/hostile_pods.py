@@ -222,7 +222,7 @@ SPECS: dict[str, Callable[[int], Manifest]] = {
 }
 
 COUNT = 18_000
-"""Base of the numbers of a case; with it, a pod has 0.7 to 1.5 MB."""
+"""Base of the number of entries in a case; with this base, a pod has 0.7 to 1.5 MB."""
 
 
 def hostile_pod(name: str, pod: Manifest, count: int = COUNT) -> Manifest:

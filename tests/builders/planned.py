@@ -58,7 +58,7 @@ def places(found: Mapping[str, Feasibility]) -> dict[str, str]:
 
 
 def cluster(*rooms: int, pods: Iterable[Pod], **fields: Any) -> Snapshot:
-    """Return nodes n0, n1, … with room for these numbers of members."""
+    """Return a snapshot of nodes n0, n1, … with room for these numbers of members."""
     return Snapshot.of([room_for(f"n{index}", room) for index, room in enumerate(rooms)], pods, **fields)
 
 
@@ -92,4 +92,4 @@ ZONES = (
     room_for("c1", 4, {"zone": "c"}),
     room_for("none", 9),
 )
-"""Nodes of three zones, and one without a zone."""
+"""Nodes of three zones, and a node without a zone."""

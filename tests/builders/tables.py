@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def create_cache_table(client: DynamoDBClient, name: str) -> None:
-    """Create a table for the node cache and the lease: sk is a version."""
+    """Create a table for the node cache and the lease: sk is a number."""
     create_table(client, name, "N")
 
 
 def create_ledger_table(client: DynamoDBClient, name: str) -> None:
-    """Create a table for counted resources: sk is a text."""
+    """Create a table for the ledger: sk is a string."""
     create_table(client, name, "S")
 
 

@@ -56,4 +56,4 @@ UNREAD_FIELDS: dict[str, Callable[[int, int], Manifest]] = {
     "volume": _volume,
     "addresses": _addresses,
 }
-"""By kind, a function that returns the pod with a number, with about so many bytes in the field."""
+"""Maps a kind to a function that takes a number and a size, and returns a pod with about `size` bytes in the field."""

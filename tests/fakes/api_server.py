@@ -149,7 +149,7 @@ class KubernetesOnLoopback:
         return node
 
     def fault_for(self, method: str, target: str) -> Fault | None:
-        """Return and remove the next fault for such a request."""
+        """Return and remove the next fault for this request."""
         for fault in self.faults:
             if fault.method == method and fault.where in target:
                 self.faults.remove(fault)

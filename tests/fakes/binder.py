@@ -38,7 +38,7 @@ def pod_unread(cause: str = "the API server did not answer in time", seconds: fl
 
 
 class ScriptedBinder(PodBinder):
-    """Takes the steps in order and fails on any other call. A step takes its given time by the clock."""
+    """Takes the steps in order and fails on any other call. Each step advances the clock by its seconds."""
 
     def __init__(self, *steps: Step, clock: HandDrivenClock | None = None, scheduler: str = "berth-scheduler") -> None:
         """scheduler: the pod's schedulerName."""

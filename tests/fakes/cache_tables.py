@@ -1,4 +1,4 @@
-"""Cache tables that count, or are down."""
+"""Cache tables that record calls, run actions, or fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class CountingCacheTable(CacheTable):
-    """Passes everything on and records the names of the called methods, because reads and writes cost money."""
+    """Passes every call on and records the names of the called methods, because reads and writes cost money."""
 
     def __init__(self, table: CacheTable) -> None:
         self._table = table

@@ -42,7 +42,7 @@ _SIZES = "sizes"
 PERCENT = "example.com/slot-percentage"
 _DEVICES = {"sizes": {"nodeLabel": _SIZES}, "percentName": PERCENT}
 BY_DEVICE = Counting((ManagedResource.model_validate({"name": SLOT, "devices": _DEVICES}),))
-"""Slots of two devices. Each has as many as the node."""
+"""Slots of two devices; each device has as many slots as `nodes` gives for the node."""
 DEVICES_BY_ANNOTATION = Counting(
     (
         ManagedResource.model_validate(
@@ -58,11 +58,11 @@ SLOTS_AND_SEATS = Counting((ManagedResource(name=SLOT), ManagedResource.model_va
 ZONE = "topology.kubernetes.io/zone"
 _FLOATING = ManagedResource.model_validate({"name": SLOT, "capacity": {"value": 8, "scope": "cluster"}})
 FLOATING_SLOTS = Counting((_FLOATING,))
-"""8 slots of the cluster, and none of a node."""
+"""8 slots of the cluster; nodes do not have slots of their own."""
 SLOTS_OF_ZONES = Counting(
     (ManagedResource.model_validate({"name": SLOT, "capacity": {"value": 4, "scope": ZONE, "values": {"b": 6}}}),)
 )
-"""Slots of zones: 6 of the zone b, and 4 of every other."""
+"""Slots of zones: 6 of the zone b, and 4 of every other zone."""
 LIMITED_SLOTS = Counting(
     (ManagedResource.model_validate({"name": SLOT, "requests": {"podAnnotation": REQUEST}, "perNamespace": 6}),)
 )
@@ -115,7 +115,7 @@ class CountedCluster(PodBinder, ReservedPods):
     def __init__(self) -> None:
         self.nodes: dict[str, int] = {}
         self.zones: dict[str, str] = {}
-        """The zone of a node; a node that is missing here has no label."""
+        """The zone of a node; a node that is missing here does not have the label."""
         self.pods: dict[str, _Pod] = {}
         self.bindings = 0
         self.by_percent = False
@@ -154,7 +154,7 @@ class CountedCluster(PodBinder, ReservedPods):
         self._reduced.add(self.pods[name].key.uid)
 
     def request(self, name: str, units: int) -> None:
-        """Change a waiting pod's request, in an annotation, as its owner may."""
+        """Change a waiting pod's request, also in its annotation, as its owner may."""
         self._change(name).units = units
         self.annotate(name, REQUEST, str(units))
 

@@ -1,4 +1,4 @@
-"""Fakes of what doctor reads; a test sets their responses."""
+"""Fakes of the endpoint, cluster and account that doctor reads; a test sets their responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of a port whose calls pass through a function of the test: it delays, fails or counts them."""
+"""Objects of a port whose calls pass through a function of the test, which may delay, fail or count them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def interrupted_call(between: Between, call: Callable[[], T]) -> T:
 
 
 def interrupted(port: type[Any], target: Callable[[], P], between: Between) -> P:
-    """Let something happen before and after every request."""
+    """Return an object of the port that calls `between` before and after every request."""
 
     def around(method: str, _: tuple[Any, ...], effect: Callable[[], Any]) -> Any:
         return effect() if method in LOCAL else interrupted_call(between, effect)

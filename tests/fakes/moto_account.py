@@ -1,4 +1,4 @@
-"""Clients of an AWS account inside this process: moto, used as by the embedded DynamoDB, for other services."""
+"""Clients of an AWS account inside this process: moto, used as by MotoDynamoDB, for other services."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REGION = "us-east-1"
 
 moto_caches.install()
 
-# Descriptions of services are megabytes of JSON: all sessions read them once.
+# Descriptions of services are megabytes of JSON, so all sessions share a loader that reads them once.
 _DESCRIPTIONS = botocore.loaders.create_loader()
 
 

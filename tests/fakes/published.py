@@ -56,7 +56,7 @@ class PublishedCluster:
         return changes
 
     def publish_nodes(self, nodes: Iterable[NodeInfo]) -> list[Change]:
-        """Publish nodes as decisions see them; only with their name, labels and defect."""
+        """Publish these as all nodes, with only their names, labels and defects."""
         return self.publish("nodes", map(node_object, nodes))
 
     def compact(self) -> None:
@@ -77,7 +77,7 @@ class PublishedCluster:
 
 
 def node_object(node: NodeInfo) -> dict[str, object]:
-    """Return the node as the watcher keeps it. A defect is in the labels, the only defect of a kept node."""
+    """Return the node as the watcher keeps it. A defect becomes an invalid label: no other defect can be kept."""
     labels: dict[str, object] = dict(node.labels)
     if node.defect is not None:
         labels["defective"] = 1

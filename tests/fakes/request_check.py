@@ -10,4 +10,4 @@ class AnyRequest(RequestCheck):
     """Accepts requests that `berth serve` refuses, to test how functions handle them."""
 
     def refusal(self, request: Request) -> None:
-        """Accept it."""
+        """Accept the request."""

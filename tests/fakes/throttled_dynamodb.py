@@ -1,4 +1,4 @@
-"""The throughput of a new on-demand table, which no emulator limits, as a guard in front of one.
+"""A guard in front of an emulator, which limits the throughput to that of a new on-demand table; no emulator does so.
 
 A new table takes 4,000 write units and 12,000 read units a second, on four partitions of 1,000 and 3,000 each. A
 request is admitted while the table and its partition have any tokens left; its units may leave them below zero. There
@@ -33,7 +33,7 @@ UPDATED_BYTES = 2_000
 
 
 class TokenBucket:
-    """Tokens that arrive at this rate. Holds those of one second."""
+    """Tokens that arrive at this rate. Holds at most the tokens of one second."""
 
     def __init__(self, rate: float, now: float) -> None:
         self._rate = rate

@@ -42,7 +42,7 @@ func run(ctx context.Context, kubeconfig, listen, label string) error {
 	if err != nil {
 		return err
 	}
-	// With the defaults the client's own limit would be what is measured.
+	// With the defaults, the benchmark would measure the client's own limit.
 	config.QPS, config.Burst = 5000, 10000
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

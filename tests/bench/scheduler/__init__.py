@@ -1,1 +1,1 @@
-"""Pods a second through a real kube-scheduler, compared with no extender and with a minimal one."""
+"""Pods a second through a real kube-scheduler, compared with no extender and with a minimal extender."""

@@ -57,8 +57,8 @@ def main() -> int:
 
 
 def table(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the lines of a table in Markdown: medians of the runs of each case, and ratios to no extender and to the
-    one in Go."""
+    """Yield the lines of a table in Markdown: medians of the runs of each case, and ratios to the cases without an
+    extender and with the Go extender."""
     loads = [run.load for run in runs]
     yield f"{os.cpu_count()} cores, kube-scheduler {KUBERNETES}, load average {min(loads):g} to {max(loads):g}"
     yield ""

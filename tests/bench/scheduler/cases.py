@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 class Extender(StrEnum):
     """The extender that the scheduler calls.
 
-    GO: tests/bench/peer. The others are `berth serve`. ONLYONE: filter passes one node, and prioritize is not called.
+    GO: the extender in tests/bench/peer. BERTH: `berth serve`. ONLYONE: filter passes one node; prioritize is unused.
     BIND: the extender binds all pods. COUNTED, RULES: bind is called for counted resources or because of a rule about
     other pods.
     """
@@ -37,7 +37,7 @@ class Extender(StrEnum):
 
     @property
     def has_conflicts(self) -> bool:
-        """Return whether concurrent binds may conflict. Then several schedulers are measured."""
+        """Return whether concurrent binds may conflict. If they may, several schedulers are measured, too."""
         return self in (Extender.BERTH_COUNTED, Extender.BERTH_RULES)
 
     @property
@@ -47,7 +47,7 @@ class Extender(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case. `schedulers`: their number; each has its own pods."""
+    """A case. `schedulers`: the number of schedulers; each has its own pods."""
 
     extender: Extender
     schedulers: int = 1
@@ -69,7 +69,7 @@ SMALL = ("none", "go", "berth", "berth-onlyone")
 
 
 def selected(patterns: Sequence[str]) -> list[Case]:
-    """Return the cases whose names match these patterns with * and ?. Raises ValueError if one matches no case."""
+    """Return the cases whose names match patterns with * and ?. Raises ValueError if a pattern matches no case."""
     for pattern in patterns:
         if not any(fnmatchcase(case.name, pattern) for case in CASES):
             raise ValueError(f"no case is named {pattern}; there are: {' '.join(case.name for case in CASES)}")

@@ -77,7 +77,7 @@ class Servers:
         if case.extender.has_conflicts:
             options["options"] = [f"--scheduler-name={name}" for name in case.scheduler_names]
         if case.extender is Extender.BERTH_COUNTED:
-            # It is stopped, not killed: it releases its ledger's Lease, so the next run does not wait for its expiry.
+            # Berth is stopped, not killed, so that it releases its ledger's Lease: the next run need not wait for it.
             berth = running.enter_context(serve(self._control_plane, folder, is_healthy=False, **options))
             _wait(lambda: _ledgers(berth.url_prefix) >= COUNTED_NODES, case)
             return berth.url_prefix, berth.pid
@@ -107,7 +107,7 @@ def _configuration(case: Case, url: str) -> ExtenderConfiguration:
         bind_verb="bind" if case.extender.binds else None,
         mode=Mode.CACHE,
         managed_resources=(COUNTED,) if case.extender is Extender.BERTH_COUNTED else (),
-        http_timeout="30s",  # late rather than never on a busy machine
+        http_timeout="30s",  # long enough for a busy machine
     )
 
 

@@ -42,7 +42,7 @@ WARM_UP = 0.1
 # With the defaults, the scheduler's own client would limit the rate.
 CLIENT = {"qps": 5000, "burst": 10000}
 WATCH_SECONDS = 3600
-# From the API server's cache: a busy API server refuses to begin at the newest state.
+# Watch from the API server's cache: a busy API server refuses to begin a watch at the newest state.
 WATCHED = {"labelSelector": "bench=measured", "resourceVersion": "0", "fieldSelector": "spec.nodeName!="}
 
 
@@ -140,7 +140,7 @@ class BoundPods:
 
     def wait_for(self, count: int, first: float, all_of_them: float) -> float | None:
         """Wait until `count` pods are bound, or `all_of_them` seconds after the first pod. Returns None if all are
-        bound, otherwise the end. Raises TimeoutError if none is bound within `first` seconds, or the watch's error."""
+        bound, otherwise the deadline. Raises TimeoutError if none is bound in `first` seconds, or the watch's error."""
         until = time.perf_counter() + first
         with self._changed:
             while len(self.times) < count and (left := until - time.perf_counter()) > 0:
@@ -176,7 +176,7 @@ class BoundPods:
 def rate_of(times: Sequence[float], end: float | None = None) -> float:
     """Return the pods per second without the warm-up. times: when each pod was bound.
 
-    end: when the run ended if not all pods were bound: then the time in which a scheduler stalled counts, too.
+    end: when the run ended, if not all pods were bound; the time in which a scheduler stalled then counts, too.
     """
     measured = sorted(times)[int(len(times) * WARM_UP) :]
     if len(measured) < 2:
