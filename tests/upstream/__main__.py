@@ -23,7 +23,7 @@ TABLES = "extender-tables"
 
 
 def main() -> int:
-    """Exit status 1 if a case differs that is not listed, or one that is listed does not; 2 if nothing can be run."""
+    """Return the exit status: 1 if an unlisted case differs or a listed case does not; 2 if the tests cannot be run."""
     parser = argparse.ArgumentParser(prog="python -m tests.upstream", description=__doc__)
     names = (TABLES, *(suite.name for suite in SUITES))
     parser.add_argument("--suites", default=",".join(names), help="separated by commas")

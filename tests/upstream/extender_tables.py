@@ -6,7 +6,7 @@ results. The other tables do not test an extender behind HTTP:
 
 - TestIsInterested: which pods the scheduler sends.
 - TestSchedulerBinding, TestCallExtenders: which of several extenders the scheduler calls, and the effect of an error.
-- TestConvertToMetaVictims: the request; the case of TestConvertToVictims sends the same one.
+- TestConvertToMetaVictims: the request; the case of TestConvertToVictims sends the same request.
 - TestPreempt (defaultpreemption): a fake that decides by its own cache, in a package without an HTTP client.
 """
 

@@ -15,7 +15,7 @@ from tests.upstream.suites import Mode, Suite
 
 TESTS_AT_ONCE = 2
 TEST_SECONDS = 1200
-"""The longest time in seconds of a test with all its cases. Then the test binary exits and reports the running case."""
+"""The longest time in seconds of a test with all its cases. After it, the binary exits and reports the running case."""
 
 
 class IntegrationTests:

@@ -1,4 +1,4 @@
-"""Makes a release start Berth: adds our own files to upstream's, and edits a shared place."""
+"""Patches a release so that its tests start Berth: adds files, and edits upstream's files."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class StagingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replaces `pattern`, a regular expression in which ^ and $ are the ends of a line; it occurs `times` times."""
+    """Replaces `pattern`, a regular expression in which ^ and $ are the ends of a line; it must occur `times` times."""
 
     pattern: str
     replacement: str

@@ -10,8 +10,8 @@ from enum import StrEnum
 class Mode(StrEnum):
     """The component that evaluates the rules.
 
-    WITHOUT: the scheduler alone. BESIDE: the scheduler's own plugins, and Berth with the same. ALONE: Berth, for the
-    plugins of its profile `full` that the scheduler's profile has; the scheduler keeps the others.
+    WITHOUT: the scheduler alone. BESIDE: the scheduler's own plugins, and Berth with the same plugins. ALONE: Berth,
+    for the plugins of its profile `full` that the scheduler's profile has; the scheduler keeps its other plugins.
     """
 
     WITHOUT = "without"

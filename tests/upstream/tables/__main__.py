@@ -1,7 +1,7 @@
 """Evaluate upstream's tables with Berth's plugins: python -m tests.upstream.tables
 
-Exit status: 0 if exactly the cases of tests/upstream/differences.json differ, 1 if others differ or some of these do
-not, 2 if upstream's tests cannot be run.
+Exit status: 0 if exactly the cases of tests/upstream/differences.json differ, 1 if other cases differ or some of these
+do not, 2 if upstream's tests cannot be run.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def judged(found: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return the differences of each case. Each row of a test without named cases is a case, in their order."""
+    """Return the differences of each case. If a test does not name its cases, each row is a numbered case."""
     cases: defaultdict[str, list[str]] = defaultdict(list)
     numbers: Counter[str] = Counter()
     for row in found:

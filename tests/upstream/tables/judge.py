@@ -55,7 +55,7 @@ def _pod(obj: Object) -> Pod:
 
 
 def _pods(objs: Sequence[Object], node: str = "", numbers: Iterator[int] | None = None) -> list[Pod]:
-    """Read pods, on this node. Tests leave out UIDs, which every stored pod has."""
+    """Read pods, on this node, and number their UIDs, because upstream's tests leave out UIDs."""
     numbers = numbers or count()
     read = [_pod(obj) for obj in objs]
     return [replace(pod, uid=f"uid-{next(numbers)}", node_name=node or pod.node_name) for pod in read]
@@ -101,7 +101,7 @@ def _status(status: Status) -> Object:
 
 
 def _comparable(code: str, reasons: Sequence[str]) -> Object:
-    """Return a comparable status: reasons of extended resources have no order, and texts of errors differ."""
+    """Return a comparable status: reasons of extended resources are not ordered, and texts of errors differ."""
     return {"code": code, "reasons": [] if code == Code.ERROR.value else sorted(reasons)}
 
 
@@ -155,7 +155,7 @@ def _scores(given: Object, scale: Scale = Scale.TOTALS) -> Object:
 
 
 def _some(scores: list[int]) -> Object:
-    """Leave out scores that are all zero, as a plugin that skips the pod gives them."""
+    """Leave out the scores if all are zero, as they are if the plugin skips the pod."""
     return {"scores": scores} if any(scores) else {}
 
 
@@ -164,7 +164,7 @@ def _score(given: Object) -> Object:
 
 
 def _wakes(given: Object) -> bool:
-    """Return whether the change wakes a pod that the plugin rejected. Upstream does if an object's type is wrong."""
+    """Return whether the change wakes a rejected pod. Upstream also wakes the pod if an object's type is wrong."""
     old, new = given["old"], given["new"]
     if isinstance(old, str) or isinstance(new, str):
         return True
@@ -357,10 +357,10 @@ WANTED: Mapping[str, Callable[[Any], Any]] = {
     "PodRequests": lambda output: {kind: counted(read_resource_list(found, kind)) for kind, found in output.items()},
     "CalculateResource": _wanted_resource,
 }
-"""By function, the part of the output that is compared; for other functions, the whole output."""
+"""Maps a function to the part of its output that is compared; for other functions, the whole output is compared."""
 
 ACCEPTED: Mapping[str, Callable[[Any, Any], bool]] = {
     "PickOneNodeForPreemption": lambda wanted, got: wanted in got,
     "QueueingHint": lambda wanted, got: got or not wanted,
 }
-"""By function, whether Berth's answer is accepted: any of several equal nodes, and an unnecessary wake-up of a pod."""
+"""Maps a function to the check of Berth's answer, which accepts any of equal nodes, or an unnecessary wake-up."""

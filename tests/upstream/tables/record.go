@@ -1,6 +1,6 @@
 //go:build ignore
 
-// Package record writes what the tests of Kubernetes ask a function, and what it answers: one line of JSON a call.
+// Package record writes the input and output of functions that Kubernetes' tests call: one line of JSON per call.
 package record
 
 import (
@@ -27,14 +27,14 @@ func Test(ofTable, name string) {
 	table, test, written = ofTable, name, map[string]bool{}
 }
 
-// Runs says whether a test of this table runs.
+// Runs returns whether a test of this table runs.
 func Runs(ofTable string) bool {
 	mutex.Lock()
 	defer mutex.Unlock()
 	return table == ofTable
 }
 
-// Call encodes the input, before the call can change it, and returns what writes the output.
+// Call encodes the input, before the call can change it, and returns a function that writes the line with the output.
 func Call(function string, input map[string]any) func(output any) {
 	asked := encoded(input)
 	return func(output any) {

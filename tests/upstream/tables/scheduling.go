@@ -24,7 +24,7 @@ type setup struct {
 
 var setups = map[fwk.Plugin]setup{}
 
-// Made remembers what a plugin was made of.
+// Made stores the table, arguments and handle of a new plugin.
 func Made(plugin fwk.Plugin, table string, args runtime.Object, handle fwk.Handle) fwk.Plugin {
 	if plugin != nil {
 		setups[plugin] = setup{table, args, handle}
@@ -32,7 +32,7 @@ func Made(plugin fwk.Plugin, table string, args runtime.Object, handle fwk.Handl
 	return plugin
 }
 
-// seen are the nodes of a PreFilter, and the pods that were added and removed since then.
+// seen contains the nodes of a PreFilter call, and the pods that were added and removed since then.
 type seen struct {
 	nodes []fwk.NodeInfo
 	moves []move
@@ -57,7 +57,7 @@ func seenBy(plugin fwk.Plugin, state fwk.CycleState) *seen {
 	return &seen{}
 }
 
-// PreFilter records its answer and remembers the nodes.
+// PreFilter records a call of PreFilter and stores its nodes.
 func PreFilter(
 	plugin fwk.Plugin, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo, result *fwk.PreFilterResult, status *fwk.Status,
 ) {
@@ -70,7 +70,7 @@ func PreFilter(
 	asked(plugin, "PreFilter", pod, NodesOf(nodes), nil)(output)
 }
 
-// Moved remembers a pod that was added, or removed, and returns the nodes, of which the verdicts may change.
+// Moved stores a pod that was added or removed, and returns the nodes, whose verdicts may change.
 func Moved(plugin fwk.Plugin, state fwk.CycleState, pod fwk.PodInfo, on fwk.NodeInfo, added bool) []fwk.NodeInfo {
 	found := seenBy(plugin, state)
 	moves := append(slices.Clone(found.moves), move{pod.GetPod(), on.Node().Name, added})
@@ -78,7 +78,7 @@ func Moved(plugin fwk.Plugin, state fwk.CycleState, pod fwk.PodInfo, on fwk.Node
 	return NodesAsked(plugin, found.nodes)
 }
 
-// Filter asks about one node.
+// Filter records the input of a call for one node, and returns a function that writes the output.
 func Filter(plugin fwk.Plugin, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) func(output any) {
 	if node.Node() == nil {
 		return func(any) {}
@@ -100,7 +100,7 @@ func Filter(plugin fwk.Plugin, state fwk.CycleState, pod *v1.Pod, node fwk.NodeI
 	return asked(plugin, "Filter", pod, written, map[string]any{"node": index})
 }
 
-// node is a node with its pods, as a line has it.
+// node is a node with its pods, in the format of a line.
 type node struct {
 	Node *v1.Node  `json:"node"`
 	Pods []*v1.Pod `json:"pods"`
@@ -110,14 +110,14 @@ func (n *node) apply(moved move) {
 	if n.Node.Name != moved.node {
 		return
 	}
-	// Pods of a test may have no UID.
+	// Pods of a test may lack a UID.
 	n.Pods = slices.DeleteFunc(n.Pods, func(each *v1.Pod) bool { return each.Name == moved.pod.Name })
 	if moved.added {
 		n.Pods = append(n.Pods, moved.pod)
 	}
 }
 
-// Scores asks about candidates among the nodes of the snapshot.
+// Scores records the input of a call for candidates among the nodes of the snapshot.
 func Scores(plugin fwk.Plugin, function string, pod *v1.Pod, candidates ...fwk.NodeInfo) func(output any) {
 	nodes := slices.Clone(candidates)
 	for _, each := range snapshotOf(plugin) {
@@ -128,8 +128,8 @@ func Scores(plugin fwk.Plugin, function string, pod *v1.Pod, candidates ...fwk.N
 	return asked(plugin, function, pod, NodesOf(nodes), map[string]any{"candidates": len(candidates)})
 }
 
-// NodesAsked are the nodes with the pods that the snapshot has on them: a test may give nodes without pods. There are
-// none if the test that runs is about another plugin.
+// NodesAsked returns the nodes with their pods of the snapshot, because a test may give nodes without pods. It returns
+// nil if the running test is about another plugin.
 func NodesAsked(plugin fwk.Plugin, nodes []fwk.NodeInfo) []fwk.NodeInfo {
 	if !record.Runs(setups[plugin].table) {
 		return nil
@@ -152,7 +152,7 @@ func snapshotOf(plugin fwk.Plugin) []fwk.NodeInfo {
 	return present(nodes)
 }
 
-// present leaves out pods on a node that is not there: a snapshot of the scheduler lists none.
+// present leaves out entries that have only pods and no Node object, as the scheduler's snapshot does.
 func present(nodes []fwk.NodeInfo) []fwk.NodeInfo {
 	return slices.DeleteFunc(slices.Clone(nodes), func(each fwk.NodeInfo) bool { return each.Node() == nil })
 }
@@ -178,7 +178,7 @@ func asked(plugin fwk.Plugin, function string, pod *v1.Pod, nodes []*node, more 
 	return record.Call(function, input)
 }
 
-// StatusOf is a status as a line has it.
+// StatusOf returns a status in the format of a line.
 func StatusOf(status *fwk.Status) map[string]any {
 	reasons := []string{}
 	if status != nil {
@@ -187,7 +187,7 @@ func StatusOf(status *fwk.Status) map[string]any {
 	return map[string]any{"code": status.Code().String(), "reasons": reasons}
 }
 
-// NodesOf are nodes with their pods.
+// NodesOf returns nodes with their pods.
 func NodesOf(nodes []fwk.NodeInfo) []*node {
 	found := []*node{}
 	for _, each := range nodes {
@@ -200,7 +200,7 @@ func NodesOf(nodes []fwk.NodeInfo) []*node {
 	return found
 }
 
-// PodsOf writes nanoseconds after the epoch as seconds: JSON has no parts of a second, and tests start pods by them.
+// PodsOf turns start times of nanoseconds after the epoch into seconds, because JSON times drop fractions of a second.
 func PodsOf(pods []*v1.Pod) []*v1.Pod {
 	found := []*v1.Pod{}
 	for _, pod := range pods {
@@ -213,7 +213,7 @@ func PodsOf(pods []*v1.Pod) []*v1.Pod {
 	return found
 }
 
-// Names are the pods' names with their namespaces.
+// Names returns the pods' names with their namespaces.
 func Names(pods []*v1.Pod) []string {
 	names := []string{}
 	for _, pod := range pods {
@@ -222,7 +222,7 @@ func Names(pods []*v1.Pod) []string {
 	return names
 }
 
-// NominatedOn are the pods that are nominated to a node, where the test has a nominator.
+// NominatedOn returns the pods that are nominated to a node, if the test has a nominator.
 func NominatedOn(handle fwk.Handle, node string) (pods []*v1.Pod) {
 	defer func() { _ = recover() }()
 	for _, each := range handle.NominatedPodsForNode(node) {
@@ -231,7 +231,7 @@ func NominatedOn(handle fwk.Handle, node string) (pods []*v1.Pod) {
 	return pods
 }
 
-// ObjectsOf are what the listers have, as far as their informers run.
+// ObjectsOf returns the objects of the listers whose informers run.
 func ObjectsOf(factory informers.SharedInformerFactory) map[string]any {
 	core, apps := factory.Core().V1(), factory.Apps().V1()
 	namespaces, _ := core.Namespaces().Lister().List(labels.Everything())

@@ -1,6 +1,6 @@
 """The tables of upstream that are compared, and how they are recorded.
 
-The functions of a plugin, or of a package, are replaced by those of a file in `hooks/`. If a test calls a function
+The functions of a plugin, or of a package, are replaced by functions of a file in `hooks/`. If a test calls a function
 directly, a row is written before the call.
 """
 

@@ -1,6 +1,6 @@
 //go:build ignore
 
-// Each plugin gets those of these functions whose names it has; its own are called unrecorded… then.
+// The functions here replace a plugin's functions of the same names, which are renamed to unrecorded….
 package plugin
 
 import (
@@ -30,7 +30,7 @@ func (pl *Plugin) PreFilter(
 ) (*fwk.PreFilterResult, *fwk.Status) {
 	result, status := pl.unrecordedPreFilter(ctx, state, pod, nodes)
 	scheduling.PreFilter(pl, state, pod, nodes, result, status)
-	// A test may look at the state alone: the verdicts on all nodes say the same. A pod that is skipped passes on all.
+	// A test may check only the state: record the verdicts on all nodes instead. A skipped pod passes on all nodes.
 	for _, node := range scheduling.NodesAsked(pl, nodes) {
 		if status.IsSuccess() {
 			pl.Filter(ctx, state, pod, node)

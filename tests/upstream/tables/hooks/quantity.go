@@ -2,7 +2,7 @@
 
 package resource
 
-// unitsOf does not take the table's quantity: of one beyond 64 bits the units depend on how it came about.
+// unitsOf parses the text: the units of a quantity beyond 64 bits depend on how the quantity was created.
 func unitsOf(text string) map[string]int64 {
 	quantity, err := ParseQuantity(text)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package scheduler has this file beside upstream's: options are closures over a struct that no other package sees.
+// Package scheduler contains this file beside upstream's, because options are closures over an unexported struct.
 package scheduler
 
 import (
@@ -7,8 +7,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 )
 
-// WithBerth puts the extender that start returns before all others, and replaces the profiles. It has to be the last
-// option: start gets the profiles and extenders that the options before it brought.
+// WithBerth puts the extender that start returns before all others, and replaces the profiles. It must be the last
+// option, because start gets the profiles and extenders of the earlier options.
 func WithBerth(start func([]schedulerapi.KubeSchedulerProfile, []schedulerapi.Extender) (
 	[]schedulerapi.KubeSchedulerProfile, schedulerapi.Extender)) Option {
 	return func(o *schedulerOptions) {

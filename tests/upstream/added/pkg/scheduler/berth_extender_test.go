@@ -27,8 +27,8 @@ type verdicts struct {
 	Fails []string           `json:"fails,omitempty"`
 }
 
-// berthExtender asks Berth what a fake extender would say: the fake's verdicts go with the pod, to a plugin that gives
-// them, and come back through the verbs and kube-scheduler's own client. All else is the fake's.
+// berthExtender gets a fake extender's verdicts from Berth: the pod has them in an annotation, a plugin returns them,
+// and they come back through the verbs and kube-scheduler's own client. Other methods are those of the fake extender.
 type berthExtender struct {
 	*tf.FakeExtender
 	http fwk.Extender
@@ -94,13 +94,13 @@ func (v verdicts) of(pod *v1.Pod) *v1.Pod {
 	}
 	pod = pod.DeepCopy()
 	if pod.Name == "" {
-		pod.Name, pod.Namespace, pod.UID = "pod", "default", "uid" // as each pod of an API server has
+		pod.Name, pod.Namespace, pod.UID = "pod", "default", "uid" // as every pod of an API server has them
 	}
 	pod.Annotations = map[string]string{verdictsAnnotation: string(text)}
 	return pod
 }
 
-// convertThroughBerth sends a table's victims to Berth, and gives what kube-scheduler makes of the answer.
+// convertThroughBerth sends a table's victims to Berth, and returns kube-scheduler's conversion of the answer.
 func convertThroughBerth(t *testing.T, victims map[string]*extenderv1.MetaVictims, nodes fwk.NodeInfoLister) (map[string]*extenderv1.Victims, error) {
 	t.Helper()
 	found, err := (&HTTPExtender{}).convertToVictims(victims, nodes)

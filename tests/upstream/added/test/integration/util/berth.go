@@ -1,4 +1,4 @@
-// Package util has these files beside upstream's: every scheduler that a test starts gets Berth as its extender.
+// Package util contains these files beside upstream's, so that every scheduler of a test gets Berth as its extender.
 package util
 
 import (
@@ -25,14 +25,14 @@ import (
 
 const (
 	startSeconds = 60
-	// As kube-scheduler's default; `berth serve` has it too.
+	// The default of kube-scheduler and of `berth serve`.
 	httpTimeout = 5 * time.Second
 )
 
 var berthsStarted int
 
-// withBerth starts `berth serve` for a scheduler, and ends it with the test or with the scheduler's context. Without
-// BERTH_LAUNCHER in the environment, the Unix socket of tests/upstream/launcher.py, the scheduler has no such extender.
+// withBerth starts `berth serve` for a scheduler, and ends it with the test or with the scheduler's context. If
+// BERTH_LAUNCHER, the Unix socket of tests/upstream/launcher.py, is not set, the options stay unchanged.
 func withBerth(t *testing.T, ctx context.Context, config *rest.Config, options []scheduler.Option) []scheduler.Option {
 	launcher := os.Getenv("BERTH_LAUNCHER")
 	if launcher == "" {
@@ -59,8 +59,8 @@ func withBerth(t *testing.T, ctx context.Context, config *rest.Config, options [
 	return append(options, scheduler.WithBerth(start))
 }
 
-// bindVerb is none where a test has a bind plugin of its own: the scheduler calls none if an extender binds, and the test
-// may wait for ever for the call.
+// bindVerb returns "" if a test replaces the default binder: the scheduler does not call bind plugins if an extender
+// binds, and the test may wait forever for the call of its own plugin.
 func bindVerb(profiles []schedulerapi.KubeSchedulerProfile) string {
 	for _, profile := range profiles {
 		if _, found := enabled(profile.Plugins.MultiPoint, profile.Plugins.Bind)[names.DefaultBinder]; !found {
@@ -105,7 +105,7 @@ func startBerth(t *testing.T, ctx context.Context, launcher string, config *rest
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As long as the connection lasts.
+	// The server runs as long as the connection is open.
 	connection, err := net.Dial("unix", launcher)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func startBerth(t *testing.T, ctx context.Context, launcher string, config *rest
 	}
 }
 
-// alone says whether Berth judges without the scheduler's own plugins.
+// alone returns whether Berth evaluates its plugins' rules without the scheduler's own plugins.
 func alone() bool {
 	return os.Getenv("BERTH_ALONE") != ""
 }

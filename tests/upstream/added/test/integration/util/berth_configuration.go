@@ -14,7 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// The plugins of Berth's profile `full`, in its order. Those that filter alone have no weight.
+// The plugins of Berth's profile `full`, in its order. Plugins that only filter do not have a weight.
 var full = []struct {
 	name            string
 	filters, scores bool
@@ -33,9 +33,9 @@ var full = []struct {
 
 type object = map[string]any
 
-// berthConfiguration is the profile `full`, as far as the scheduler's profile has its plugins: Berth takes a plugin as a
-// whole, so one that the scheduler's profile has at one extension point of two stays with the scheduler. Also returns the
-// plugins that Berth has, by the profile's name.
+// berthConfiguration returns a document with the plugins of `full` that the scheduler's profiles have: Berth takes a
+// plugin as a whole, so a plugin that a profile has at only one of two extension points stays with the scheduler. Also
+// returns the plugins that Berth evaluates, by the profile's name.
 func berthConfiguration(t *testing.T, profiles []schedulerapi.KubeSchedulerProfile, others []schedulerapi.Extender) (
 	[]byte, map[string]sets.Set[string]) {
 	t.Helper()
@@ -67,7 +67,7 @@ func berthConfiguration(t *testing.T, profiles []schedulerapi.KubeSchedulerProfi
 			"plugins": object{"enabled": taken, "disabled": left}, "pluginConfig": arguments(t, profile.PluginConfig, others),
 		}
 		if alone() {
-			definition["scores"] = "totals" // no score of the scheduler's to be weighed against
+			definition["scores"] = "totals" // Berth's scores need not outweigh the scheduler's
 		}
 		definitions[name], profileNames[profile.SchedulerName] = definition, name
 	}
@@ -101,8 +101,8 @@ func enabled(multiPoint, point schedulerapi.PluginSet) map[string]int32 {
 	return weights
 }
 
-// arguments are those of the plugins that Berth has too. As the scheduler does, NodeResourcesFit ignores what an extender
-// manages.
+// arguments returns the arguments of the plugins that Berth has, too. As in the scheduler, NodeResourcesFit ignores the
+// resources that an extender manages with IgnoredByScheduler.
 func arguments(t *testing.T, configs []schedulerapi.PluginConfig, others []schedulerapi.Extender) []object {
 	t.Helper()
 	ignored := []string{}
@@ -145,7 +145,7 @@ func encoded(t *testing.T, args runtime.Object) object {
 	return fields
 }
 
-// withoutPlugins leaves the plugins that Berth has to Berth.
+// withoutPlugins removes the plugins that Berth evaluates from the scheduler's profiles.
 func withoutPlugins(profiles []schedulerapi.KubeSchedulerProfile, judged map[string]sets.Set[string]) []schedulerapi.KubeSchedulerProfile {
 	rest := []schedulerapi.KubeSchedulerProfile{}
 	for _, profile := range profiles {

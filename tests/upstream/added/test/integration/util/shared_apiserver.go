@@ -23,8 +23,8 @@ import (
 
 const wipeSeconds = 60
 
-// sharedServer is an API server that the cases of a test use one after the other. Upstream starts one for each, which is
-// most of a case's time.
+// sharedServer is an API server that the cases of a test use one after the other. Upstream starts a server for each
+// case, which takes most of a case's time.
 type sharedServer struct {
 	client    clientset.Interface
 	config    *rest.Config
@@ -34,8 +34,8 @@ type sharedServer struct {
 
 var sharedServers = map[string]*sharedServer{}
 
-// startTestServer is framework.StartTestServer, or a server of an earlier case with the same feature gates. The returned
-// function deletes what the case has left there. A test with an admission plugin of its own has its own server.
+// startTestServer returns a new server, or the server of an earlier case with the same feature gates. The returned
+// function deletes the objects that the case has left. A test with its own admission plugin gets its own server.
 func startTestServer(ctx context.Context, t *testing.T, admission admission.Interface, setup framework.TestServerSetup) (
 	clientset.Interface, *rest.Config, framework.TearDownFunc) {
 	key := featureGates()
@@ -64,14 +64,14 @@ func featureGates() string {
 	return strings.Join(gates, ",")
 }
 
-// outlivingTB belongs to a server that is there after the test: it has no cleanup, and its log is not the test's.
+// outlivingTB is for a server that outlives the test: it ignores cleanup functions and log lines.
 type outlivingTB struct{ testing.TB }
 
 func (outlivingTB) Cleanup(func())      {}
 func (outlivingTB) Log(...any)          {}
 func (outlivingTB) Logf(string, ...any) {}
 
-// deletable are the resources that a scheduler or Berth looks at, the pods first.
+// deletable returns the resources that a scheduler or Berth reads, the pods first.
 func deletable(t *testing.T, client clientset.Interface) []schema.GroupVersionResource {
 	lists, err := client.Discovery().ServerPreferredResources()
 	if err != nil {
@@ -91,7 +91,7 @@ func deletable(t *testing.T, client clientset.Interface) []schema.GroupVersionRe
 	return found
 }
 
-// What the server makes for itself, and what nobody reads.
+// Resources that the server creates itself, and resources that neither a scheduler nor Berth reads.
 var (
 	keptGroups = []string{
 		"events.k8s.io", "flowcontrol.apiserver.k8s.io", "rbac.authorization.k8s.io", "apiregistration.k8s.io",
