@@ -1,4 +1,4 @@
-"""Fixtures for every kind of test. They do not affect a test that does not request them."""
+"""Hooks and fixtures for every kind of test. A fixture does not affect a test that does not request it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ settings.register_profile(
 )
 settings.load_profile("berth")
 
-# By marker, the folders in which a make target runs the marked tests.
+# Maps a marker to the folders in which a make target runs the marked tests.
 FOLDERS = {
     "external": ("contract", "integration"),
     "long": ("integration", "property", "simulation", "unit"),
@@ -62,7 +62,7 @@ def pytest_runtest_call() -> Generator[None]:
 
 
 def pytest_collection() -> None:
-    """Disable garbage collection: collecting tests frees few objects, and takes a third less time without it."""
+    """Disable garbage collection: the collection of tests frees few objects, and takes a third less time without it."""
     gc.disable()
 
 
@@ -83,7 +83,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="module")
 def cluster_dump(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Copy events/cluster.yaml. Bindings are kept by path, so only the module itself binds its pods."""
+    """Copy events/cluster.yaml for the module: Bindings are stored by path, so other modules do not bind its pods."""
     dump = tmp_path_factory.mktemp("cluster") / "cluster.yaml"
     dump.write_bytes(CLUSTER.read_bytes())
     return str(dump)
@@ -145,7 +145,7 @@ def dynamodb_local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 
 @pytest.fixture(scope="session")
 def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
-    """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
+    """Return a function that loads a handler as a new environment would, with given variables and the stack's table."""
     from berth_cli.server.functions import load_handler, set_environment
     from berth_cli.server.options import CACHE_TABLE
 
@@ -163,7 +163,7 @@ def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Calla
 
 @pytest.fixture
 def log_lines() -> Iterator[LogLines]:
-    """Return the lines logged during the test at level INFO and above."""
+    """Yield the lines logged during the test at level INFO and above."""
     import logging
 
     from aws_lambda_powertools import Logger

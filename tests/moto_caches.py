@@ -1,4 +1,4 @@
-"""Caches values that moto computes again for each DynamoDB request: most of the processor time of a test with moto.
+"""Caches values that moto computes again for each DynamoDB request, which takes most of a test's processor time.
 
 moto's answers stay the same. moto calls each of the replaced functions with few different arguments.
 """

@@ -3,7 +3,7 @@
 Statistics are of whole minutes of the clock. At the end of each minute an alarm evaluates its last periods, and two
 more if some of them have no value: existing values count before missing values are treated as the alarm specifies.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html has a range of five for
-three periods; its size is not documented otherwise. CloudWatch's own delay is not part of it.
+three periods; other ranges are not documented. The evaluation does not include CloudWatch's own delay.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Metrics:
         self.minutes[namespace, name, frozenset(dimensions.items())][int(at // MINUTE)] += values
 
     def add_line(self, line: Mapping[str, Any]) -> None:
-        """Add the metrics of a log line in the Embedded Metric Format, if it has some."""
+        """Add the metrics of a log line in the Embedded Metric Format, if it has any."""
         described = line.get("_aws", {})
         for group in described.get("CloudWatchMetrics", ()):
             for names in group["Dimensions"]:
@@ -70,7 +70,7 @@ class Alarm:
     names: Mapping[str, str]
 
     def is_on(self, metrics: Metrics, end: int, begin: int = 0) -> bool:
-        """Return whether it is in ALARM at the end of this minute. begin: earlier minutes count as not breaching."""
+        """Return whether the alarm is on at the end of this minute. begin: earlier minutes count as not breaching."""
         return is_alarm(self.points(metrics, end, begin), self.properties)
 
     def points(self, metrics: Metrics, end: int, begin: int = 0) -> list[bool | None]:

@@ -17,7 +17,7 @@ NAME_LIMITS = {
     "AWS::Lambda::Function": 64,
     "AWS::Scheduler::Schedule": 64,
 }
-"""CloudFormation cuts the names that it generates to the service's limit."""
+"""The services' limits in characters, to which CloudFormation cuts the names that it generates."""
 NAME_PROPERTIES = {
     "AWS::ApiGatewayV2::DomainName": "DomainName",
     "AWS::ApiGatewayV2::Stage": "StageName",

@@ -1,6 +1,6 @@
 """The part of the Kubernetes API that Berth calls, for the cluster of a dump file.
 
-Pods are bound in memory. After a change of the file, watches end and clients list again. There is one token, and
+Pods are bound in memory. After a change of the file, watches end and clients list again. Tokens and
 rights are not checked.
 """
 
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def _answer(self) -> None:
-        # Read it even if it is not used, because the connection serves the next request.
+        # Read the body even if it is not used, because the connection serves the next request.
         self._content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         url = urlsplit(self.path)
         if url.path in KINDS and "watch=" in url.query:
@@ -159,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, {"metadata": {"resourceVersion": self.server.version()}, "items": self.server.objects(kind)}
 
     def _watch(self, query: Mapping[str, list[str]]) -> None:
-        """Send no events: end after the time of a watch, or with an error as soon as something has changed."""
+        """Do not send changes: end after the time of a watch, or with an error as soon as something has changed."""
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         # In chunks, like the API server: otherwise a client cannot tell this end from a broken connection.

@@ -39,7 +39,7 @@ class DynamoDBLocal:
 
     def __enter__(self) -> Self:
         options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self._port)]
-        # It runs for seconds, too short for the optimizing compiler to pay off.
+        # The emulator runs for seconds, too short for the optimizing compiler to pay off.
         compiler = "-XX:TieredStopAtLevel=1"
         jvm = [f"-Djava.library.path={JARS}", "-Djava.net.preferIPv4Stack=true", "-XX:+UseSerialGC", compiler]
         self._process = ChildProcess(

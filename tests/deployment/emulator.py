@@ -23,7 +23,7 @@ LAUNCHER = Path(__file__).with_name("ministack_process.py")
 REGION = "eu-central-1"
 START_SECONDS = 60
 
-# Otherwise it would listen on all addresses for MQTT and SFTP, whatever BIND_HOST says.
+# Otherwise the emulator would listen on all addresses for MQTT and SFTP, whatever BIND_HOST says.
 NO_OTHER_LISTENERS = {"IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0"}
 
 # The account's concurrency. For each concurrent call the emulator unpacks the function's layers and starts a process on

@@ -12,7 +12,7 @@ TABLES = {"tcp": socket.AF_INET, "tcp6": socket.AF_INET6}
 
 
 class UnexpectedListener(Exception):
-    """A process listens on another address than the given one."""
+    """A process listens on an address other than the given address."""
 
 
 def require_only_listener(name: str, pid: int, host: str) -> None:

@@ -1,10 +1,10 @@
 """Run ministack by its own interpreter, with additional features that template.yaml and the tests need:
 
 - The condition key `dynamodb:LeadingKeys`: the partition keys of a request, including all items of a batch or of a
-  transaction (AWS does not document its value for a transaction). Other requests, such as Scan, have no key and are
-  denied.
+  transaction (AWS does not document its value for a transaction). Other requests, such as Scan, do not have a key
+  and are denied.
 - The stack's parameters for the SAM transform: otherwise the hashes of logical ids would not depend on them.
-- Alarms of metric math, which are created by their metric alone.
+- Alarms of metric math, which are created from their first metric alone.
 - For a game day (tests/gameday), below TMPDIR: a function's lines are in `functions.log` at once, not only when its run
   ends; its wall clock is ahead by the seconds in `clock-NAME`; calls of DynamoDB that contain a word of the file
   `throttled` are throttled.

@@ -22,14 +22,14 @@ APPLICATION = f"{STACK}-ServerlessDeploymentApplication-0A1B2C3D4E5F"
 """The name of CodeDeploy's application, as CloudFormation generates it."""
 ALLOWED = "Allowed"
 NOT_JUDGED = frozenset({"codedeploy:PutLifecycleEventHookExecutionStatus", "lambda:GetProvisionedConcurrencyConfig"})
-"""Actions that the simulator cannot evaluate. It does not know resources of the first, but IAM checks one: CodeDeploy's
-error names a deployment group. The second takes an alias or a version, and the simulator expects one kind."""
+"""Actions that the simulator cannot evaluate. It does not know a resource of the first action, but IAM checks one:
+CodeDeploy's error names a deployment group. The second action takes an alias or a version; the simulator allows one."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """An action of a role on a resource. leading_key, namespace: of DynamoDB and CloudWatch; None if a request has
-    none. Several keys: of a batch or a transaction."""
+    """An action of a role on a resource. leading_key, namespace: the condition keys of DynamoDB and CloudWatch, or
+    None. Several leading keys: of a batch or a transaction."""
 
     role: str
     action: str

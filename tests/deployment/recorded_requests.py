@@ -14,7 +14,7 @@ from botocore.session import Session
 from .policy_simulator import APPLICATION, STACK, Request, arn
 
 FUNCTION: ContextVar[str] = ContextVar("function", default="WatcherFunction")
-"""The function whose code runs; empty: the test's. Threads begin with the default: lasting ones are the watcher's."""
+"""The function whose code runs; empty: the test. Threads begin with the default: lasting threads are the watcher's."""
 
 
 @contextmanager
@@ -29,7 +29,7 @@ class RecordedRequests:
     """Records the requests of every client that a session creates from now on."""
 
     def __init__(self, tables: Mapping[str, str]) -> None:
-        """`tables`: the ARN of each table's name. Requests for other tables are not recorded."""
+        """`tables`: the ARNs by table name. Requests for other tables are not recorded."""
         self._tables = tables
         self._found: set[Request] = set()
 

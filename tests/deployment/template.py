@@ -1,4 +1,4 @@
-"""template.yaml as CloudFormation reads it: short forms of the intrinsic functions become the long ones."""
+"""template.yaml as CloudFormation reads it: short forms of intrinsic functions become long forms."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _named(substitution: str) -> str:
 class Deployment:
     """A template evaluated with these parameters: the conditions, mappings and rules that it uses.
 
-    Adds KUBECONFIGS unless the parameters name a cluster, because a stack without one is rejected.
+    Adds KUBECONFIGS unless the parameters name a cluster, because a stack without a cluster is rejected.
     """
 
     def __init__(self, template: dict[str, Any], **parameters: str) -> None:

@@ -17,7 +17,7 @@ _ahead = 0.0
 
 
 def follow(file: Path) -> None:
-    """Follow the file. Call this before other imports, which may take the clock. Without a file the clock is right."""
+    """Follow the file. Call this before imports that may copy `time.time`. Without a file the clock is right."""
     time.time = _wall
     Thread(target=_look, args=(file,), daemon=True).start()
 

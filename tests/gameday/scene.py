@@ -93,10 +93,10 @@ class MutualTLSStack(DeployedStack):
         super()._deploy()
 
     def _wait_until_healthy(self) -> None:
-        """Do not wait: the scene does, once the allow-list is written."""
+        """Do not wait: the scene waits after the allow-list is written."""
 
     def _wait_until_bind_is_warm(self) -> None:
-        """Do not wait, for the same reason."""
+        """Do not wait: the scene waits for every verb."""
 
 
 class Scene:
@@ -160,7 +160,7 @@ class Scene:
         return alarms(deployed, {"AWS::StackName": sam.STACK_NAME, "Api": API})
 
     def collect(self) -> None:
-        """Add the metrics that were logged and counted since the last time."""
+        """Add the metrics that were logged and counted since the last call."""
         log = self.stack.account_directory / "functions.log"
         with log.open("rb") as file:
             file.seek(self._read)
@@ -179,13 +179,13 @@ class Scene:
                 self.metrics.add("AWS/ApiGateway", name, {"ApiId": API}, at, [float(counts)])
 
     def placed_since(self, at: float) -> bool:
-        """Return whether a pod that was created since then is on a node. at: seconds since the epoch."""
+        """Return whether a pod that was created since `at`, in seconds since the epoch, is on a node."""
         pods = self.api.get(PODS)["items"]
         return any(each["spec"].get("nodeName") and float(each["metadata"]["labels"]["at"]) >= at for each in pods)
 
     @cached_property
     def known(self) -> Mapping[str, str]:
-        """The warnings before the first fault: the scheduler of the tests does not use leader election."""
+        """Return the warnings before the first fault: the scheduler of the tests does not use leader election."""
         diagnosis = self._doctor()
         assert diagnosis.exit_status == 0, f"before the first fault: {diagnosis.bad}"
         return diagnosis.bad
@@ -244,7 +244,7 @@ class Scene:
             file.unlink()
 
     def kill(self, *functions: str) -> int:
-        """Kill the environments of these functions with SIGKILL. Returns how many there were."""
+        """Kill the environments of these functions with SIGKILL. Returns the number of environments."""
         names = {self.stack.name(each) for each in functions}
         found = [pid for pid, name in _environments(self.stack.account_directory) if name in names]
         for pid in found:
@@ -253,7 +253,7 @@ class Scene:
         return len(found)
 
     def _create_pods(self) -> None:
-        """Create a pod every few seconds, unless too many wait, and delete those that are on a node."""
+        """Create a pod every few seconds, unless too many wait, and delete all but the last few placed pods."""
         api, number = KubernetesApi(self.credentials), 0
         while not self._ends.wait(POD_SECONDS):
             with suppress(ApiError, urllib3.exceptions.HTTPError):

@@ -51,7 +51,7 @@ def has_no_package_manager(container: str) -> None:
 
 
 def needs_its_stack(image: str) -> None:
-    """Check that `berth watch` without a network gets as far as the stack."""
+    """Check that `berth watch` without a network does not fail before it reads the stack."""
     try:
         docker(
             *("run", "--rm", *HARDENED, NO_NETWORK, "--env=AWS_ACCESS_KEY_ID=x", "--env=AWS_SECRET_ACCESS_KEY=x"),
@@ -77,7 +77,7 @@ SERVE_CHECKS: tuple[Callable[[str], None], ...] = (
 
 
 def _checked(image: str) -> Iterator[str]:
-    """Run all checks, and yield their names if passed. Raises Failed at the first that fails, or DockerUnavailable."""
+    """Run all checks, and yield their names if passed. Raises Failed at the first failure, or DockerUnavailable."""
     needs_its_stack(image)
     yield f"watch: {needs_its_stack.__name__}"
     dump = f"--volume={EVENTS / 'cluster.yaml'}:/cluster.yaml:ro"

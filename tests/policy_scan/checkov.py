@@ -54,7 +54,7 @@ def scan(templates: Mapping[str, dict[str, Any]], directory: Path) -> list[Findi
 
 
 def _require_complete_report(report: dict[str, Any], templates: Mapping[str, dict[str, Any]]) -> None:
-    """Require a complete report, because checkov reports an unreadable template as one without findings."""
+    """Require a complete report, because checkov reports an unreadable template as a template without findings."""
     summary = report.get("summary", report)  # it reports only the summary if it could not read any template
     resources = sum(len(template["Resources"]) for template in templates.values())
     if summary["parsing_errors"] or summary["resource_count"] < resources:

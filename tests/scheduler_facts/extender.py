@@ -29,7 +29,7 @@ class Call:
 
 
 class ScriptedExtender(LoopbackService):
-    """Answers each verb with the function of its name; a verb without one is not configured."""
+    """Answers each verb with the function of its name; a verb without a function is not configured."""
 
     def __init__(self, answers: Answers, mode: Mode = Mode.CACHE) -> None:
         super().__init__(self._answer)

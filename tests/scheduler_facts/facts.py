@@ -8,9 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-# Calls in 20 s: back-off alone makes five to ten, a loop hundreds; a pod that waits for an event makes two.
+# Limits for calls in 20 s: back-off alone causes five to ten, a loop hundreds, a pod that waits for an event two.
 LOOP, FEW = 50, 4
-# Milliseconds; a pod that nothing wakes waits for minutes.
+# Milliseconds; a pod that no event wakes waits for minutes.
 SOON = 5000
 # Calls a second for 30 pods; back-off alone makes three to six.
 STORM = 12

@@ -83,7 +83,7 @@ def _measure(control_plane: ControlPlane, kubernetes: str) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class PreemptionCalls:
-    """preempt_calls: for one pod. nodes_asked: the names in the first filter call after its victims have ended."""
+    """preempt_calls: for one pod. nodes_asked: the number of names in the first filter call after its victims ended."""
 
     preempt_calls: int
     nodes_asked: int
@@ -169,7 +169,7 @@ class Laboratory:
             return PreemptionCalls(preempt_calls, len(first.request["NodeNames"]))
 
     def empty_victims(self) -> EmptyVictims:
-        """Return the outcome for the same pod if the extender answers with both nodes and no victims."""
+        """Return the outcome for a pod as in `preemption` if the extender answers with both nodes and no victims."""
         with self._preempting({"filter": pass_all, "preempt": name_no_victims}) as (running, pod, _):
             running.extender.wait_for_calls("preempt", 1)
             time.sleep(QUIET_SECONDS)
@@ -222,7 +222,7 @@ class Laboratory:
     def _running(
         self, answers: Answers, prepare: Callable[[Cluster], object], mode: Mode = Mode.CACHE
     ) -> Iterator[Running]:
-        """Run a scheduler. `prepare` creates nodes and running pods before it starts."""
+        """Run a scheduler. `prepare` creates nodes and running pods before the scheduler starts."""
         cluster = Cluster(self._api, f"{next(self._numbers):03}")
         with ExitStack() as undo:
             undo.callback(cluster.clear)

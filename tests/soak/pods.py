@@ -56,7 +56,7 @@ class Pods:
         self.gangs += is_gang
 
     def overcommitted(self) -> list[str]:
-        """Describe the pools that hold more than their capacity, by the API server's pods."""
+        """Describe the pools that hold more than their capacity, according to the API server's pods."""
         found = overcommitted(map(pod_on_account, [*self._kubernetes.pods.values()]))
         return [f"{owner}: {text}" for owner, text in found.items()]
 

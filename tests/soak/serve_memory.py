@@ -1,8 +1,8 @@
 """`python -m tests.soak.serve_memory`: `berth serve` under a steady stream of pods.
 
-Each pod requests counted resources of nodes and of pools, some of them as a gang. It is filtered, bound, seen by the
-watcher, and deleted 10 seconds later. The API server is a fake one in this process. Exit status 1 if resident memory
-grows by more than 5 % after two minutes, or if the pods in the API server hold more of a pool than its capacity.
+Each pod requests a counted resource of nodes; some pods also request one of a floating pool, or are members of a gang.
+A pod is filtered, bound, seen by the watcher, and deleted after 10 seconds. The API server is a fake. Exit status 1 if
+memory grows by more than 5 % after two minutes, a bind fails, or pods hold more of a pool than its capacity.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PODS_PER_SECOND = 5.0
 SAMPLE_SECONDS = 15.0
 MOST_GROWTH = 0.05
 CONFIGURATION = {**yaml.safe_load(DOCUMENT), "profile": "managed-resources", "definitions": {}}
-"""Counts the resources of the tests with faults, without rules about other pods, whose caches take minutes to fill."""
+"""The configuration of tests/chaos without rules about other pods, because their caches take minutes to fill."""
 
 ADDRESS = re.compile(r"Berth serves the profile \S+ on http://127\.0\.0\.1:(\d+)/scheduler")
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
