@@ -1,7 +1,7 @@
 """Gangs as PodGroups of Kubernetes: kube-scheduler decides on the whole group, and Berth's filter and bind agree.
 
 The feature gates and the version of the API are those of the version of Kubernetes; other versions lack PodGroups.
-The scheduler reports a group as scheduled when its filters have passed all members, before any member is bound (G3).
+The scheduler reports a group as scheduled when its filters have passed all members, before any member is bound.
 So Berth's filter must reject every pod that its bind would reject.
 """
 
@@ -72,7 +72,7 @@ def test_feasible_native_gang_is_bound_completely(
 def test_native_gang_that_lacks_licences_is_never_reported_as_scheduled(
     control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
 ) -> None:
-    """Kubernetes alone would bind a part of this group (G3)."""
+    """Kubernetes alone would bind a part of this group."""
     file = tmp_path / "ledger.json"
     licences = {gangs.create_node(extended={LICENCE: "2"}): 2, gangs.create_node(extended={LICENCE: "1"}): 1}
     with (

@@ -31,7 +31,7 @@ PLACED_SECONDS = 120
 # Long enough for a bind call that waits for members (HTTP_TIMEOUT), and for the scheduler's longest back-off.
 STABLE_SECONDS = 12
 # Limit for a gang of four that does not fit, in STABLE_SECONDS. Without the gate of bounded retries, a native gang made
-# 18,045 calls (G6). With the gate, each member is tried four or five times.
+# 18,045 calls. With the gate, each member is tried four or five times.
 MOST_FILTER_CALLS = 60
 # The watcher creates the ledger of a node when the API server has sent a later resource version of pods.
 NODE_LEDGER_SECONDS = 180
