@@ -23,7 +23,7 @@ DRAWN = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFr
 
 @dataclass(frozen=True)
 class Picture:
-    """until: the condition to wait for. act: the user actions that come first."""
+    """Describes a picture. act: JavaScript for the user's actions. until: the condition to wait for after them."""
 
     until: str
     act: str = "0"

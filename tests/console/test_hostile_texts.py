@@ -1,4 +1,4 @@
-"""Names, labels, taints and all other texts that others choose are shown as plain text."""
+"""Names, labels, taints and all other texts from a cluster, its users or plugins are shown as plain text."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ REJECTED = Rules.rejected
 
 
 def hostile_rejected(rules: Rules, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Rejection]:
-    """A custom plugin may put such texts into its reasons; reasons of Berth's rules contain nothing from objects."""
+    """Put the hostile text into each reason, as a custom plugin can. Berth's own rules do not quote objects."""
     return {
         name: replace(each, status=replace(each.status, reasons=(HOSTILE,), plugin=HOSTILE))
         for name, each in REJECTED(rules, pod, names, snapshot).items()

@@ -1,4 +1,4 @@
-"""The view of pending pods: by reason, beside the map, with explanations."""
+"""The view of pending pods: the list by reason, the map beside the list, and explanations."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def documents_of(*paths: Path) -> list[dict[str, Any]]:
 
 
 def comparable(documents: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
-    """Return the documents with configurations as objects, and without the hashes of their texts."""
+    """Return the documents by key, with parsed configurations and without the hashes of the configurations."""
     found = by_key(deepcopy(documents))
     for document in found.values():
         if document["kind"] == "ConfigMap":

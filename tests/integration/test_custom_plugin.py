@@ -28,7 +28,7 @@ ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["custom-plugin", "zones-and-racks"])
 def test_tests_of_the_example_pass(name: str) -> None:
-    """The page runs them inside a clone of Berth, whose own settings of pytest must not apply."""
+    """The page says to run the tests inside a clone of Berth, whose own pytest settings must not apply."""
     done = subprocess.run(
         [Path(sys.executable).with_name("pytest"), "-q", "-p", "no:cacheprovider"],
         capture_output=True,

@@ -18,14 +18,14 @@ COMPILED = "markupsafe"
 """A small package with a compiled module that Berth's own layers do not contain."""
 
 MACHINES = {"arm64": 0xB7, "x86_64": 0x3E}
-"""The machine in the header of an ELF file, by architecture."""
+"""Maps an architecture to `e_machine` in the header of an ELF file."""
 
 BERTH = "from berth_cli.main import main; main(prog_name='berth')"
 
 
 @pytest.fixture
 def plugins(tmp_path: Path) -> Path:
-    """Return a package that needs the dependency, locked as in the environment of the tests."""
+    """Return the directory of a package that needs the dependency, locked as in the environment of the tests."""
     package = tmp_path / "plugins" / "berth_plugins"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(f'import {COMPILED}\n__version__ = "1.0.0"\n')
@@ -47,11 +47,11 @@ def package(plugins: Path, architecture: str) -> ZipFile:
 
 @pytest.mark.parametrize("architecture", MACHINES)
 def test_layer_has_the_dependency_for_the_stacks_architecture(plugins: Path, architecture: str) -> None:
-    """The index also has the other architecture, and neither may match this machine."""
+    """The index has the dependency for both architectures, and neither has to match this machine."""
     assert machines(package(plugins, architecture)) == {MACHINES[architecture]}
 
 
 def machines(layer: ZipFile) -> set[int]:
-    """Return the machines of the layer's compiled modules for CPython 3.13."""
+    """Return `e_machine` of the layer's compiled modules for CPython 3.13."""
     modules = [name for name in layer.namelist() if name.startswith(f"python/{COMPILED}/_speedups.cpython-313-")]
     return {int.from_bytes(layer.read(name)[18:20], "little") for name in modules}

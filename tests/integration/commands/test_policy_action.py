@@ -1,6 +1,6 @@
 """The GitHub Action in action.yml: its steps run as the runner runs them, with a `gh` that keeps comments in files.
 
-`make dist` runs the step that installs the command: it fetches packages.
+The tests skip the step that installs the command, because it fetches packages: `make dist` runs this step.
 """
 
 from __future__ import annotations
@@ -228,5 +228,5 @@ def test_installs_the_versions_locked_by_the_repository() -> None:
 
 
 def test_scripts_of_the_action_do_not_contain_github_expressions() -> None:
-    """An input inside a script would become part of the script, so that its author could run commands."""
+    """An input inside a script would become part of the script, so the author of the input could run commands."""
     assert [step["name"] for step in STEPS if "${{" in step.get("run", "")] == []

@@ -141,7 +141,7 @@ def test_explain_prints_the_total_or_the_reason_of_each_node(dump: Write) -> Non
 
 
 def preempting(dump: Write) -> str:
-    """Return a dump of two full nodes; a budget covers the pod with the lower priority."""
+    """Return a dump of two full nodes and two pending pods; a disruption budget covers the pod of node `a`."""
     db = pod("db", "2", nodeName="a", priority=1)
     budget = {
         "kind": "PodDisruptionBudget",
@@ -232,7 +232,7 @@ def test_counted_resources_example_never_overcommits() -> None:
         for pod in found["pods"]
         if pod["node"] and pod["name"].startswith("inference")
     )
-    # 3,000 MiB each, of 8,000, 8,000 and 16,000; the notebook's quarter of 8,000 is the rest of a small device.
+    # An inference pod uses 3,000 MiB; devices have 8,000, 8,000 and 16,000. The notebook uses the rest of a small one.
     assert placed == {("node-a", 0): 2, ("node-a", 1): 2, ("node-b", 0): 5}
     [notebook] = [pod for pod in found["pods"] if pod["name"] == "notebook-1"]
     assert (notebook["node"], notebook["devices"]) == ("node-a", {"example.com/gpu-memory": 0})
@@ -248,7 +248,7 @@ def test_counted_resources_example_never_overcommits() -> None:
 
 
 def two_nodes() -> list[Object]:
-    """Return two nodes, each half full with a pod of one Deployment; another Deployment fills the second."""
+    """Return two nodes, each half full with a pod of one Deployment; another Deployment fills the second node."""
     return [
         plain_node("a"),
         plain_node("b"),
@@ -320,7 +320,7 @@ def test_names_disruption_budgets_that_a_drain_waits_for(dump: Write) -> None:
         pytest.param(("--drain", "a", "--explain"), "--explain shows one run", id="explain with a change"),
     ],
 )
-def test_bad_change_prints_why_and_exits_with_2(dump: Write, options: tuple[str, ...], message: str) -> None:
+def test_invalid_change_prints_the_cause_and_exits_with_2(dump: Write, options: tuple[str, ...], message: str) -> None:
     done = run("--cluster", dump(*two_nodes()), *options)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
@@ -336,7 +336,7 @@ def test_bad_change_prints_why_and_exits_with_2(dump: Write, options: tuple[str,
 def test_drained_gang_is_placed_again_as_a_whole(
     dump: Write, tmp_path: Path, spare: list[Object], effects: Mapping[str, str]
 ) -> None:
-    """Both members are on the drained node: a member that stays would show that the gang is bound."""
+    """Both members are on the drained node: if one of them stayed, the gang would count as bound."""
     (tmp_path / "berth.yaml").write_text("profile: full\ngangs: {enabled: true}\n")
     cluster = dump(
         plain_node("a"),

@@ -32,10 +32,10 @@ class Served:
     third_line: str
 
     def ctrl_c(self, by: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
-        """Stop the server as Ctrl-C does, sooner than an idle connection ends. Return the exit code and the new output.
+        """Stop the server as Ctrl-C does; it must end before idle connections expire. Return exit code and new output.
 
-        by: a signal that stops it as Ctrl-C does. It is sent once the server answers: a shell lets its background jobs
-        ignore Ctrl-C, and so does `berth serve` in them until it serves.
+        by: the signal. It is sent after the server has answered a request: as a shell's background job, `berth serve`
+        ignores Ctrl-C until it serves.
         """
         caller = Caller(self.port)
         caller.request("GET", "/healthz")

@@ -138,7 +138,7 @@ def test_binds_waiting_for_a_gang_do_not_block_other_verbs() -> None:
 
 
 def test_pod_counts_for_other_verbs_while_its_bind_runs() -> None:
-    """It counts before the function has a thread: the scheduler's next prioritize may get a thread first."""
+    """The pod counts before bind has a thread, because the scheduler's next prioritize may get a thread first."""
     begun, seen = BegunBinds(), []
     begun.asked_about(pod("train-0", uid="uid-train-0"))
 

@@ -118,7 +118,7 @@ def test_accepts_certificate_on_allow_list(served: Served) -> None:
 def test_rejects_handshake_without_valid_client_certificate(
     served: Served, tmp_path: Path, log_lines: LogLines, presented: str
 ) -> None:
-    """The name and the serial do not matter. The authority is trusted, but its own certificate is not for clients."""
+    """A client's name does not matter. The authority is trusted, but its own certificate is not for clients."""
     other = CertificateDirectory(tmp_path / "other")
     other.create("my-cluster", datetime.now(UTC), 365 * DAY)
     client = {

@@ -67,7 +67,7 @@ def test_prints_profile_cluster_and_health_address(served: Served, dump: Path) -
 
 
 def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path) -> None:
-    """Twice: the second edit comes right after a list, and has to wait for the next."""
+    """The dump is edited twice: the second edit comes right after a list, and has to wait for the next list."""
     before = dump.read_text()
 
     def score(value: int) -> bool:
@@ -118,7 +118,7 @@ def test_server_uses_its_configuration_and_stops_despite_idle_connections(dump: 
 
 
 def test_every_verb_uses_an_edited_configuration_immediately(tmp_path: Path) -> None:
-    """bind has already read the document. In a stack it would not read the tables again for 10 s."""
+    """bind has already read the previous document. In a stack, bind would not read the tables again for 10 s."""
     apart = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
     pods = [pod_with("web-0"), *(pod_with(name, {"app": "db"}, affinity=affinity) for name in ("db-0", "db-1"))]

@@ -52,7 +52,7 @@ def all_of(connection: socket.socket) -> bytes:
 
 
 def test_memory_of_idle_connections_is_bounded(served: Served) -> None:
-    """40 clients that have sent 9 MB, read the response, and keep the connection."""
+    """Each of 40 clients has sent 9 MB and read the response, and keeps its connection open."""
     before = resident_megabytes(served.process.pid)
     with ExitStack() as stack:
         for _ in range(40):
@@ -62,7 +62,7 @@ def test_memory_of_idle_connections_is_bounded(served: Served) -> None:
 
 
 def test_memory_for_unfinished_bodies_is_bounded(served: Served, caller: Caller) -> None:
-    """40 bodies of 10 MB without their last byte. A call meanwhile succeeds."""
+    """40 clients send bodies of 10 MB without the last byte. A call of another client meanwhile succeeds."""
     before = resident_megabytes(served.process.pid)
     with ExitStack() as stack:
         connections = [stack.enter_context(connect(served)) for _ in range(40)]
@@ -85,7 +85,7 @@ def test_memory_for_unfinished_bodies_is_bounded(served: Served, caller: Caller)
 
 
 def test_memory_for_unread_responses_is_bounded(served: Served, caller: Caller) -> None:
-    """30 clients that send 4 MB of names and read nothing."""
+    """Each of 30 clients sends 4 MB of node names and does not read the response."""
     before = resident_megabytes(served.process.pid)
     body = body_of(cache_mode([f"node-{number:0200d}" for number in range(19_000)])).encode()
     with ExitStack() as stack:
@@ -147,7 +147,7 @@ SLOW = {
 
 
 def drip(served: Served, sent: bytes, dripped: bytes) -> tuple[float, bytes]:
-    """Send a part, then a little every second. Return the seconds until the server closes, and its response."""
+    """Send `sent`, then `dripped` every second. Return the seconds until the server closes, and the response."""
     started = time.monotonic()
     received = b""
     with connect(served) as connection:

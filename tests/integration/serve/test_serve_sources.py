@@ -60,7 +60,7 @@ class Fragile(FilterPlugin):
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the page. log: parts of a line, in order. status: of /healthz; state: its `status`."""
+    """A row of the page. log: a line, with … for omitted text. status, state: HTTP status and `status` of /healthz."""
 
     source: str
     fails: str
@@ -125,7 +125,7 @@ class Running:
             self.call("scheduler/bind", body_of(binding()))
 
     def limit_files(self, size: int) -> None:
-        """Let files of the server grow to this size only, as a full disk does."""
+        """Limit the files that the server writes to this size in bytes, as a full disk does."""
         resource.prlimit(self.served.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
@@ -176,7 +176,7 @@ def write_token(path: Path, kubernetes: KubernetesOnLoopback, token: str) -> Non
 
 @contextmanager
 def edited(files: Mapping[str, str | None], running: Running) -> Iterator[None]:
-    """Write these texts to the files until the block ends; None removes a file."""
+    """Write these texts to the files, and restore the files when the block ends. None removes a file."""
     before = {running.folder / name: (running.folder / name).read_bytes() for name in files}
     for path, text in zip(before, files.values(), strict=True):
         path.unlink() if text is None else path.write_text(text)
@@ -187,7 +187,7 @@ def edited(files: Mapping[str, str | None], running: Running) -> Iterator[None]:
 
 @contextmanager
 def other_files(running: Running, **options: Any) -> Iterator[None]:
-    """Replace the server's key, and with options also its certificate, by those of another certificate."""
+    """Replace the server's key by another certificate's key and, if options are given, also the certificate."""
     certificate, key = self_signed(running.folder, "other", **options)
     files = {"server.key": key.read_text()} | ({"server.crt": certificate.read_text()} if options else {})
     with edited(files, running):
@@ -238,7 +238,7 @@ def full_disk(running: Running) -> Iterator[None]:
 
 Break = Callable[[Running], Any]
 
-# By a row's source and the beginning of its failure: the fixture, and how the source is broken.
+# Maps a row of the page (its source, and how its failure begins) to a fixture and the function that breaks the source.
 BREAKS: dict[tuple[str, str], tuple[str, Break]] = {
     ("--cluster", "The file is invalid"): ("dumped", partial(edited, {"dump.yaml": "items: ["})),
     ("--config", "A changed file is invalid"): ("dumped", partial(edited, {"berth.yaml": "profile: ["})),

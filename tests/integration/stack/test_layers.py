@@ -12,7 +12,7 @@ import pytest
 
 LAYERS = Path(__file__).parents[3] / "layers"
 MEGABYTE = 1_000_000
-# Lambda unpacks a function and its layers into 250 MB. Byte-code takes about as much again as the sources.
+# A function and its layers may have 250 MB unpacked. Byte-code takes about as many bytes as the sources.
 LIMIT = 120 * MEGABYTE
 SCHEDULING_LIMIT = 25 * MEGABYTE
 """The limit in bytes of the layer that every function has, with byte-code."""

@@ -68,4 +68,4 @@ PARAMETERS_AT_THEIR_LONGEST: dict[str, list[str]] = {
     "SchedulerNames": [",".join(["s" * 39] * 2), "berth-scheduler", "my.scheduler_2,default-scheduler"],
     "AlarmTopicArn": arns("sns", "t" * 256),
 }
-"""By parameter. Lambda takes up to 16 subnets and 5 security groups."""
+"""Maps a parameter to its values. Lambda accepts up to 16 subnets and 5 security groups."""

@@ -71,7 +71,7 @@ def test_resource_names_contain_the_stack_name(authentication: str) -> None:
     }
 
 
-# Their names refer to another resource, or are unique within it.
+# Types whose name refers to another resource, or is unique within another resource.
 NAMES_WITHOUT_STACK = {
     "AWS::ApiGatewayV2::Api",
     "AWS::ApiGatewayV2::ApiMapping",

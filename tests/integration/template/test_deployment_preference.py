@@ -1,4 +1,4 @@
-"""How new versions of the verbs take over (DeploymentPreference), in the template as CloudFormation gets it.
+"""The rollout of new versions of the verbs (DeploymentPreference), in the template as CloudFormation gets it.
 
 The emulator has no CodeDeploy, so gradual deployments are checked on the processed template only.
 """
@@ -146,7 +146,7 @@ def client_options() -> dict[str, int]:
 
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", CANARY])
-def test_resources_do_not_depend_on_each_other_in_a_circle(preference: str) -> None:
+def test_resources_do_not_have_circular_dependencies(preference: str) -> None:
     """Alias, deployment group, role and hook refer to one another."""
     resources = transformed(DeploymentPreference=preference)["Resources"]
     TopologicalSorter(

@@ -1,4 +1,4 @@
-"""Values as AWS issues them fit: into the parameters, and into everything that is composed from them."""
+"""Values as AWS issues them fit into the parameters, and into everything that is composed from the values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .issued_values import PARAMETERS_AT_THEIR_LONGEST, STACK_NAME, domain, regi
 PARAMETERS = read_template()["Parameters"]
 LONGEST_PARAMETER = 4096
 LARGEST_ENVIRONMENT = 4096
-"""Bytes of JSON, which is what Lambda measures."""
+"""In bytes of the environment as JSON, which Lambda measures."""
 LARGEST_INLINE_POLICIES = 10_240
 LARGEST_MANAGED_POLICY = 6_144
 LONGEST_OUTPUT = 4096
@@ -28,7 +28,7 @@ MOST_PARAMETERS, MOST_OUTPUTS, MOST_MAPPINGS, MOST_RESOURCES = 200, 200, 200, 50
 CLUSTERS = {"kubeconfig": ("WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn"), "eks": ("EksCluster",)}
 LONGEST_PARTITION = "aws-iso-f"
 LONGEST = (("eks", "basic", "continuous"), ("kubeconfig", "mtls", "external"))
-"""The partition and the choices that make the longest environment, and the longest policy with most resources."""
+"""Choices (cluster, caller, watcher) that make the longest environment, and the longest policy with most resources."""
 
 CALLERS = {"basic": (), "mtls": ("DomainName", "DomainCertificateArn", "TruststoreUri")}
 ALWAYS = (

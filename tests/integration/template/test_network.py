@@ -20,7 +20,7 @@ PRIVATE = {"VpcSubnetIds": SUBNETS, "VpcSecurityGroupIds": GROUPS}
 BOTH = "VpcSubnetIds and VpcSecurityGroupIds require each other"
 CALL_THE_API_SERVER = {"BindFunction", "WatcherFunction"}
 
-# The actions of AWSLambdaVPCAccessExecutionRole, which AWS advises to deny to the function's code; detaching, too.
+# AWS advises to deny the actions of AWSLambdaVPCAccessExecutionRole, and detaching, to the function's code.
 DENIED_TO_CODE = {
     "ec2:CreateNetworkInterface",
     "ec2:DeleteNetworkInterface",

@@ -23,7 +23,7 @@ VERBS = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindF
 AUTHORIZER_SECONDS = 10
 """How many seconds an HTTP API waits for an authorizer."""
 FREE = {"DomainName"}
-"""The operator defines it, without a pattern."""
+"""Parameters without a pattern, because the operator defines the value."""
 
 
 def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Requests for gangs, announcements and records of decisions, simulated as in test_simulated_policies.py.
 
-The requests are those of the protocols' own classes, on moto. IAM evaluates each action of a transaction. How AWS fills
-in `dynamodb:LeadingKeys` there is not documented, so both ways have to be allowed.
+The protocols' own classes send the requests, to moto. IAM evaluates each action of a transaction. How AWS fills in
+`dynamodb:LeadingKeys` for a transaction is not documented, so both possible ways have to be allowed.
 """
 
 from __future__ import annotations

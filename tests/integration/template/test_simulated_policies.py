@@ -207,7 +207,7 @@ def test_role_denies_actions_that_its_function_does_not_need(policies: dict[str,
 
 @pytest.mark.parametrize("function", GRANTS)
 def test_role_allows_exactly_the_granted_item_actions(policies: dict[str, list[Any]], function: str) -> None:
-    """So a verb cannot publish nodes, and only bind and the watcher write what is counted."""
+    """So a verb cannot publish nodes, and only bind and the watcher write reservations."""
     tables = {"CacheTable": str(CACHE), "LedgerTable": str(LEDGER)}
     requests = {
         Request(function, f"dynamodb:{action}", table(name), key): tables[name]

@@ -46,7 +46,7 @@ ANSWERS: Mapping[str, object] = {
     "codedeploy": {},
     "dynamodb": {},
 }
-"""By service. No other service can be reached."""
+"""Maps a service to its response. Other services cannot be reached."""
 
 ALLOW_LIST = {"Item": {**ALLOW_LIST_KEY, "text": {"S": "1f00000000000001"}}}
 """The only item of all tables."""
@@ -150,7 +150,7 @@ def test_role_allows_exactly_the_services_its_function_calls(recorded: RecordedR
 
 
 def test_policy_of_berth_watch_allows_all_its_service_calls(recorded: RecordedRequests) -> None:
-    """The function does not make these calls: variables name its tables, and it writes its metrics to its log."""
+    """The watcher function does not make these calls: variables name its tables, and its metrics are in its log."""
     template = Deployment(transformed(), Authentication="basic", WatcherMode="external")
     [policy] = template.resources("AWS::IAM::ManagedPolicy").values()
     unanswered: list[str] = []

@@ -117,7 +117,7 @@ def test_routes_have_the_form_that_sam_local_reads(
     order = list(template["Resources"])
     assert order.index("Api") < order.index(next(iter(functions)))
     for route in of_type(template, "AWS::ApiGatewayV2::Route").values():
-        # It reads the authorizer unless samconfig.toml disables that.
+        # sam local reads the authorizer unless samconfig.toml disables that.
         assert "Fn::If" not in str({**route, "AuthorizationType": "", "AuthorizerId": ""})
 
 

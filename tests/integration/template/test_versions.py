@@ -1,7 +1,7 @@
 """A changed parameter reaches the alias: it publishes a layer, so the functions change, so they get new versions.
 
 On AWS, publishing a version of an unchanged function fails the deployment, so the function itself has to
-change, too. SAM puts a hash of a layer's description, parameters replaced, into the layer's logical id.
+change, too. SAM puts a hash of a layer's description, with parameters replaced, into the layer's logical id.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOT_OF_A_VERSION = {
     "ReservedConcurrentExecutions",  # belongs to the function
     "VersionDescription",
 }
-"""Properties that are not part of a version, or whose changes SAM sees."""
+"""Properties that are not part of a version, or whose changes SAM detects."""
 
 
 def parameters_in(value: object) -> set[str]:

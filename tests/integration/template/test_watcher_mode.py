@@ -12,7 +12,7 @@ from tests.deployment.template import Deployment, read_template
 from tests.deployment.transform import transformed
 
 FUNCTION_ONLY = {"secretsmanager:GetSecretValue"}
-"""The pod has its service account instead of a secret."""
+"""Actions that only the function needs: the pod has its service account instead of a secret."""
 PROCESS_ONLY = {"cloudwatch:PutMetricData", "cloudformation:DescribeStacks"}
 
 

@@ -152,7 +152,7 @@ class NormalizesByInstance(Scores):
 
 @dataclass(frozen=True)
 class Taken(ClusterFilter):
-    """Rejects nodes with a pod, from a set that it keeps. `broken`: the method that does not update the set."""
+    """Keeps the set of nodes that have a pod, and rejects them. `broken`: the method that does not update the set."""
 
     nodes: frozenset[str]
     broken: str
@@ -192,7 +192,7 @@ def without(method: str) -> type[Plugin]:
 
 @dataclass(frozen=True)
 class Counts(ClusterFilter):
-    """Rejects the nodes of a zone with `most` pods. `broken`: the method that returns the same state."""
+    """Rejects the nodes of a zone with `most` pods. `broken`: the method that does not update the numbers."""
 
     pods: Mapping[str, int]
     most: int
@@ -241,7 +241,7 @@ class RejectsFullCluster(OneEach):
 
 @dataclass(frozen=True)
 class Busy(ClusterFilter):
-    """Rejects every node of a cluster with more than two pods. It does not say which verdicts change."""
+    """Rejects every node of a cluster with more than two pods. `updated_to` never reports a changed verdict."""
 
     pods: int
 

@@ -25,7 +25,7 @@ def berth(*arguments: str) -> Result:
 
 @pytest.fixture
 def table(dynamodb: DynamoDBClient) -> Iterator[DynamoDBGangTable]:
-    """Yield the session's embedded table with one gang, of which one member is in bind."""
+    """Yield the session's embedded table with one gang; one of its members is in bind."""
     table, now = DynamoDBGangTable(dynamodb, LEDGER_TABLE), time.time()
     table.put_domain(Domain(claim(until=now + 60), 1), table.domain())
     table.put(gang([intent(until=now + 60)], at=now - 5), None)

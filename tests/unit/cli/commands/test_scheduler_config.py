@@ -81,7 +81,7 @@ def test_adds_the_scheduler_names_of_profiles(tmp_path: Path) -> None:
     own = printed("--url", URL, "--config", str(path))
     beside = inside(second("--config", str(path))["ConfigMap/mine"])
     assert [each["schedulerName"] for each in own["profiles"]] == ["default-scheduler", "gpus"]
-    # Two schedulers with the same name would both schedule its pods.
+    # Two schedulers with the same name would both schedule the pods with this name.
     assert [each["schedulerName"] for each in beside["profiles"]] == ["mine", "gpus"]
 
 

@@ -94,7 +94,7 @@ class Running:
     def ask(
         self, path: str, method: str = "GET", query: str = "", **headers: str | None
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Return status, headers and body. headers: with _ for -, added to a valid Host; None omits a header."""
+        """Return status, headers and body. headers: added to a valid Host, with _ for - in names; None omits one."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         request = Request(
             method, path, query, {name: value for name, value in ({"host": HOST} | given).items() if value is not None}

@@ -110,7 +110,7 @@ def test_details_of_a_decision_include_every_node() -> None:
 
 
 def test_summary_includes_every_field_that_the_page_filters_by() -> None:
-    """Pod, verb, reason, plugin, and nodes; a reason of many nodes lists only the first nodes."""
+    """The fields are pod, verb, reason, plugin and nodes. A reason of many nodes lists only the first nodes."""
     deciding = Deciding(nodes=[labelled("a", "10"), *MANY])
     deciding.decide("p")
     found = deciding.summary

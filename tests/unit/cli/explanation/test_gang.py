@@ -170,7 +170,7 @@ FAILED = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "
 
 
 def differing(size: object = 3, **fields: Any) -> Sequence[Object]:
-    """Return members with different requests. size, fields: of the second member."""
+    """Return members with different requests. size and fields apply to the second member."""
     requests: list[Any] = [{"cpu": "5"}, {"cpu": "2"}, {"cpu": "1", SEAT: "2"}]
     found = [
         {"kind": "Pod", **member_object(f"train-{at}", "train", 3, requests=own)} for at, own in enumerate(requests)

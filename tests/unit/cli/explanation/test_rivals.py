@@ -50,7 +50,7 @@ def explained(*objects: Object, pod: Object | None = None, document: Mapping[str
 
 
 def texts(found: Search) -> tuple[list[str], str]:
-    """Return the changes that add nodes, and the name of the pod that takes the room of other changes."""
+    """Return the changes that add nodes, and the name of the pod that takes the room of the other changes."""
     places = ("; ".join(change.text for change in each.changes) for each in found.found)
     return [each for each in places if "like" in each], found.taken.partition(" ")[0].removeprefix(
         "default/"
@@ -213,7 +213,7 @@ def test_oldest_pod_takes_the_room_whatever_its_name() -> None:
 
 
 def test_names_only_nodes_that_remain_after_pods_of_a_higher_priority() -> None:
-    """A request of 2 cpu fits on both nodes; the other pod takes the first one."""
+    """A request of 2 cpu fits on both nodes; the other pod takes the first node."""
     busy = [pod_with(f"w{name}", nodeName=name, priority=9, requests={"cpu": "2"}) for name in "ab"]
     found = searched(NODE, node_with("b"), *busy, asks("big", cpu="2", priority=5)).found
     lowered = [each.fits for each in found if each.changes[0].kind is ChangeKind.LOWER_REQUEST]

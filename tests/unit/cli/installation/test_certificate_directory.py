@@ -39,7 +39,7 @@ def directory(tmp_path: Path) -> CertificateDirectory:
 
 
 def listing(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> AuthorizerOutcome:
-    """Return the outcome by the allow-list file that a server reads, as it was last written."""
+    """Return the authorizer's outcome for this certificate, by the current allow-list file."""
     return parse(directory.allow_list_file.read_text()).status([int(issued.serial, 16)], at.timestamp())
 
 
@@ -141,7 +141,7 @@ def test_rejected_operation_does_not_change_files(directory: CertificateDirector
 
 
 def test_existing_key_is_never_overwritten(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even if a new certificate had the same name and serial."""
+    """The key is kept even if a new certificate has the same name and serial."""
     issued = directory.issue("scheduler", NOW, YEAR)
     certificate, key = directory.files(issued)
     before = key.read_bytes()
@@ -191,7 +191,7 @@ def test_damaged_directory_is_rejected_with_the_cause(
 def test_interrupted_issuance_does_not_allow_a_client(
     directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files exist, and the certificate is not on the list; the next attempt issues another certificate."""
+    """The files exist, but the certificate is not on the list. The next attempt issues another certificate."""
     before = directory.allow_list_file.read_text()
 
     def interrupted(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""NodePools and NodeOverlays of Karpenter: what a policy needs of them, and which nodes it would reject."""
+"""NodePools and NodeOverlays of Karpenter: the fields that a policy requires, and the nodes that it would reject."""
 
 from __future__ import annotations
 

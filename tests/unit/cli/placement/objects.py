@@ -1,4 +1,4 @@
-"""Objects of a dump, as kubectl prints them, with the fields that changes look at."""
+"""Objects of a dump, as kubectl prints them, with the fields that changes read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def node(name: str, cpu: str = "4", taints: Iterable[Mapping[str, str]] = (), **
 
 
 def pod(name: str, on: str = "", owner: str = "", namespace: str = "default", cpu: str = "1", **more: Any) -> Object:
-    """owner: `Kind/name` of the controller."""
+    """Return a pod. owner: `Kind/name` of its controller."""
     kind, _, owned_by = owner.partition("/")
     owners = [{"apiVersion": "apps/v1", "kind": kind, "name": owned_by, "controller": True}] if owner else []
     spec: Object = {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}

@@ -1,4 +1,4 @@
-"""The file of records: one JSON object per line, renamed when it is large."""
+"""The file of records: one JSON object per line. A large file is renamed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last decisions in memory: bounded by records, by nodes and by node lists."""
+"""The last decisions in memory: bounded by the numbers of records, nodes and node lists."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_rejects_a_stack_of_another_application() -> None:
 
 
 class ScriptedWatcher:
-    """Each run calls the next step; the last one stops the process."""
+    """Calls the next step in each run, and stops the process after the last step."""
 
     def __init__(self, *steps: Callable[[LambdaContext], str]) -> None:
         self.clock = HandDrivenClock()

@@ -1,4 +1,4 @@
-"""Fields that a policy reads but states kept for another policy lack."""
+"""Fields that a policy reads, but that are missing in states kept for another policy."""
 
 from __future__ import annotations
 

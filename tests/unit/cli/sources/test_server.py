@@ -1,4 +1,4 @@
-"""The endpoint against real sockets: responses, certificates and errors; and what /healthz?verbose says."""
+"""The endpoint against real sockets: responses, certificates and errors; and the document of /healthz?verbose."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from tests.fakes.verbs import Verbs
 
 @dataclass
 class Server(FakeEndpoint):
-    """Answers /decisions from memory. answer: replaces this answer if it is set."""
+    """Answers /decisions from memory. answer: returned instead if it is set."""
 
     recent: RecentDecisions = field(default_factory=lambda: RecentDecisions(map(float, count(1)).__next__))
     answer: HttpResponse | NoResponse | None = None

@@ -37,7 +37,7 @@ WITHOUT_RESULT = {
     "serve",
     "watch",
 }
-"""Their exit status is their result, or they are servers."""
+"""Commands whose result is their exit status or has one fixed format, and servers."""
 
 
 def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:

@@ -37,7 +37,7 @@ def test_does_not_propose_to_end_daemon_set_pods() -> None:
 
 
 def test_deletes_a_pod_only_if_its_replacement_fits() -> None:
-    """Otherwise another pod would wait instead."""
+    """Otherwise the replacement would be pending instead of the pod."""
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
     owned = pod_with("w", nodeName="a", requests={"cpu": "3"}, metadata={"ownerReferences": [owner]})
     nodes = [node_with("a", allocatable={"cpu": "4"}), node_with("b", allocatable={"cpu": "3"})]

@@ -97,7 +97,7 @@ def test_correct_installation_passes_every_check() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """`check`: the first finding. `message`: a part of it. `effects`: the checks that fail for the same cause."""
+    """`check` fails first, with `message` in its text. `effects`: later checks that fail for the same cause."""
 
     given: Inputs
     check: str
@@ -197,7 +197,7 @@ def test_external_watcher_does_not_need_a_schedule() -> None:
 
 
 class Broken(FakeAccount):
-    """An account of which one answer cannot be parsed."""
+    """An account with an answer that cannot be parsed."""
 
     def schedules(self) -> list[Schedule]:
         raise KeyError("x")

@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def parameters(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The parameters of the stack that is described; a test sets them."""
+    """Return the parameters of the stack that `describe` returns; a test sets them."""
     found: dict[str, str] = {}
     outputs = {URL_PREFIX: "https://berth.example.com/scheduler"}
     monkeypatch.setattr(inputs, "describe", lambda name, region: DeployedStack(name, region, found, outputs))

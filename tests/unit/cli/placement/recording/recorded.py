@@ -22,9 +22,9 @@ from tests.fakes.verbs import Verbs
 
 
 class _Later(DecisionRecorder):
-    """The verbs need a recorder before there is a table to follow.
+    """Passes decisions to a recorder that is set later: the verbs need one before there is a table to follow.
 
-    Each decision is written before the next call, so that its state cannot be gone by then.
+    Each decision is written before the next call, so that the decision's state still exists.
     """
 
     recorder: DecisionRecording

@@ -97,7 +97,7 @@ def waiting(name: str, gang: str, created: str) -> dict[str, Any]:
 
 
 def two_gangs(verbs: Verbs, verb: str = "filter", asked: str = "young-0") -> Any:
-    """Ask with room for one of two gangs: the old gang goes first, unless the young gang is being bound."""
+    """Call a verb with room for one of two gangs: the old gang goes first, unless the young gang is being bound."""
     nodes = [node_with(name, allocatable={"cpu": "4", "pods": "10"}) for name in ("a", "b")]
     verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
     old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"

@@ -27,7 +27,7 @@ def waiting(name: str, cpu: str = "4", priority: int = 100, *, nominated: str = 
 
 
 def run(*objects: Object, document: Mapping[str, object] | None = None) -> tuple[list[Outcome], ControlLoop]:
-    """Place those of the objects that are pods without a node, as `berth simulate` does."""
+    """Place the pods without a node, in a cluster of these objects, as `berth simulate` does."""
     configuration = BerthConfiguration.model_validate(document or {"profile": "full"})
     cluster = snapshot(*objects)
     extender = PolicyExtender(configuration.policy())
@@ -111,7 +111,7 @@ LABEL = {"profile": "label-priority"}
 
 
 def test_nodes_rejected_by_the_policy_are_not_candidates() -> None:
-    """A full node because the policy rejects it, and a node with room because filter has rejected it."""
+    """The policy rejects two nodes: one is full; the other has room, so preemption would not help there."""
     [found], _ = run(
         *(node_with("barred"), placed("a", 1, "4", node="barred")),
         *(node_with("dropped"), placed("b", 1, "1", node="dropped")),

@@ -66,7 +66,7 @@ def test_placed_gang_member_is_evaluated_on_the_state_before_its_placement() -> 
 
 
 def test_member_is_rejected_on_a_node_planned_for_another_member() -> None:
-    """A request for this node alone would give it to this member."""
+    """A request with only this node would give the node to this member."""
     first, second = members(2)
     scheduler = loop(GANGS)
     taken = next(scheduler.run([first, second])).node

@@ -53,7 +53,7 @@ def test_released_bytes_can_be_used_by_other_requests(clients: list[Client]) -> 
 
 
 def test_response_replaces_its_request_in_the_byte_count(clients: list[Client]) -> None:
-    """Even beyond the limit, as the response exists already. Others get room only once its client may be ended."""
+    """Even beyond the limit, as the response exists already. Other requests get room only by ending its connection."""
     running, late, _ = clients
     assert running.hold(10, waits=False)
     assert not running.hold(LIMIT + 1, waits=False)

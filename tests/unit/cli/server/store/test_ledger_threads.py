@@ -1,6 +1,6 @@
 """The ledger in memory, written by many threads at once: no unit is reserved twice, and no thread waits forever.
 
-The interpreter changes between threads after every few instructions.
+The interpreter switches between threads after every few instructions.
 """
 
 from __future__ import annotations
