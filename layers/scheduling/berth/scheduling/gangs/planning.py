@@ -33,7 +33,7 @@ class GangPlan:
     elsewhere: tuple[GangPlan, ...] = ()
 
     def among(self, names: Container[str]) -> GangPlan:
-        """Return the plan for the domain of these nodes: kube-scheduler tries one domain after the other (G2)."""
+        """Return the plan for the domain of these nodes: kube-scheduler tries one domain after the other."""
         if not self.elsewhere:
             return self
         plans = (self, *self.elsewhere)
