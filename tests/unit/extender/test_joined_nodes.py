@@ -1,8 +1,8 @@
-"""filter waits for a node that the scheduler lists and the cache does not have yet."""
+"""filter waits for a listed node that the cache does not have yet, and for the end of a nominated pod's victims."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import orjson
 import pytest
@@ -13,11 +13,16 @@ from berth.extender.ports import REREAD_SECONDS, REREADS, CacheUnavailable
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
-from tests.builders.nodes import labelled, node
+from tests.builders.nodes import labelled, node, node_with
+from tests.builders.pods import pod_with
 from tests.builders.requests import body_of, cache_mode
 from tests.fakes.node_cache import FixedNodeCache, LateNodeCache
 
 FIRST, FITS = node("rejected"), labelled("joined", "1")
+ON = "nominated"
+FULL = BerthConfiguration.model_validate({"profile": "full"})
+VICTIM = pod_with("victim", requests={"cpu": "4"}, nodeName=ON)
+NOMINATED = pod_with("waiting", priority=9, requests={"cpu": "4"}, status={"nominatedNodeName": ON})
 LATE = LateNodeCache.LATE
 
 
@@ -74,3 +79,27 @@ def test_does_not_wait_beyond_the_deadline() -> None:
     deadline = Deadline(0.2, lambda: sum(cache.slept))
     answer_filter(body_of(cache_mode(["absent"])), cache, deadline, joined=JoinedNodes(cache.sleep))
     assert sum(cache.slept) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("later", "passed", "pauses"),
+    [
+        pytest.param((), [ON], LATE, id="the cache loses the victim"),
+        pytest.param((VICTIM,), [], REREADS, id="the victim still runs"),
+    ],
+)
+def test_nominated_pod_waits_until_the_cache_lacks_its_victims(
+    later: Sequence[dict[str, object]], passed: list[str], pauses: int
+) -> None:
+    """If the scheduler has seen the victim's end, a rejection would end the nomination."""
+    cache = LateNodeCache(*(FixedNodeCache.of(FULL, node_with(ON), *pods) for pods in ([VICTIM], later)))
+    request = body_of(cache_mode([ON], pod=NOMINATED))
+    found = orjson.loads(answer_filter(request, cache, joined=JoinedNodes(cache.sleep)).body)
+    assert (found["NodeNames"], [*found["FailedNodes"]]) == (passed, [] if passed else [ON])
+    assert len(cache.slept) == pauses
+
+
+def test_pod_without_a_nomination_does_not_wait_for_pods_that_may_end() -> None:
+    cache = FixedNodeCache.of(FULL, node_with(ON), VICTIM)
+    pod = {**NOMINATED, "status": {}}
+    answer_filter(body_of(cache_mode([ON], pod=pod)), cache, joined=JoinedNodes(lambda _: pytest.fail("it waits")))

@@ -31,7 +31,7 @@ class JoinedNodes:
     """
 
     def __init__(self, sleep: Callable[[float], None]) -> None:
-        self._sleep = sleep
+        self.sleep = sleep
         self._absent = set[str]()
 
     def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
@@ -41,7 +41,7 @@ class JoinedNodes:
         if unknown <= self._absent:
             return candidates
         for _ in range(REREADS):
-            self._sleep(REREAD_SECONDS)
+            self.sleep(REREAD_SECONDS)
             found = read()
             if found is None:
                 return candidates
@@ -82,12 +82,16 @@ def answer_filter(
     decide = Policy.best if only_best else Policy.feasibility
     opened = open_gangs(deadline) if candidates.policy.plans(candidates.pod) else NO_OPEN_GANGS
     try:
-        decision = _decided(decide, candidates, deadline, opened)
-        if not (decision.feasible or candidates.names.all_known or joined is None):
-            waited_for = joined.wait(candidates, partial(_read_again, body, cache, deadline))
-            if waited_for is not candidates:
-                candidates = waited_for
-                decision = _decided(decide, candidates, deadline, opened)
+        decided = partial(_decided, decide, deadline=deadline, open_gangs=opened)
+        decision = decided(candidates)
+        if not decision.feasible and joined is not None:
+            read = partial(_read_again, body, cache, deadline)
+            if not candidates.names.all_known:
+                waited_for = joined.wait(candidates, read)
+                if waited_for is not candidates:
+                    candidates, decision = waited_for, decided(waited_for)
+            elif candidates.pod.nominated_node in decision.failed:
+                candidates, decision = _without_victims(candidates, decision, read, decided, joined.sleep)
     except DeadlineExceeded as error:
         return failed(deadline_passed(pod_name, str(error)))
     waits = _waits(body, candidates, decision)
@@ -119,7 +123,7 @@ Decide = Callable[[Policy, Pod, Sequence[str], Snapshot, float, Sequence[OpenGan
 
 
 def _decided(
-    decide: Decide, candidates: RequestNodes, deadline: Deadline, open_gangs: Sequence[OpenGang]
+    decide: Decide, candidates: RequestNodes, *, deadline: Deadline, open_gangs: Sequence[OpenGang]
 ) -> Feasibility:
     left = deadline.decision_seconds()
     return decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left, open_gangs)
@@ -128,6 +132,30 @@ def _decided(
 def _read_again(body: str | bytes, cache: NodeCache, deadline: Deadline) -> RequestNodes | None:
     found = read_candidates(body, cache, deadline) if deadline.decision_seconds() else None
     return found if isinstance(found, RequestNodes) else None
+
+
+def _without_victims(
+    candidates: RequestNodes,
+    found: Feasibility,
+    read: Callable[[], RequestNodes | None],
+    decided: Callable[[RequestNodes], Feasibility],
+    sleep: Callable[[float], None],
+) -> tuple[RequestNodes, Feasibility]:
+    """Wait until the cache lacks the victims on the nominated node. Return the last candidates and their decision.
+
+    If the last victim has ended for the scheduler, a rejection ends the nomination (fact 15a), pods of lower priority
+    take the room, and the pod evicts them. While a victim still runs, the rejection after the wait does no harm.
+    """
+    for _ in range(REREADS):
+        sleep(REREAD_SECONDS)
+        later = read()
+        if later is None:
+            break
+        if later.snapshot is not candidates.snapshot:
+            candidates, found = later, decided(later)
+        if found.feasible:
+            break
+    return candidates, found
 
 
 def _waits(body: str | bytes, candidates: RequestNodes, found: Feasibility) -> bool:
