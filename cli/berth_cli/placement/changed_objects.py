@@ -1,5 +1,5 @@
 """Changes the objects of a dump as an operator and the cluster's controllers would, before the scheduler acts. The
-given objects are not modified. Unchanged parts are shared.
+given objects are not modified; the results share their unchanged parts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PodName = tuple[str, str]
 """Namespace and name. A recreated pod has another UID."""
 
 EVERY_NODE = ("DaemonSet", "Node")
-"""The kinds of controllers whose pods belong to their node: DaemonSets, and the kubelet of a static pod."""
+"""The kinds of owners whose pods belong to one node: DaemonSet, and Node, which owns the mirror pods of static pods."""
 
 _HOSTNAME = "kubernetes.io/hostname"
 _STATE_OF_A_NODE = (
@@ -38,7 +38,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 @dataclass(frozen=True, slots=True)
 class AddNodes:
-    """Adds `count` nodes like this node, with copies of the pods that run on every node."""
+    """Adds `count` nodes like the node `like`, with copies of its pods that run on every node."""
 
     count: int
     like: str
@@ -98,7 +98,7 @@ def is_leaving(pod: Object) -> bool:
 
 
 def runs_on_every_node(pod: Object) -> bool:
-    """Return whether the pod is of a DaemonSet or static: `kubectl drain` leaves it on its node."""
+    """Return whether the pod belongs to a DaemonSet or is static: `kubectl drain` leaves it on its node."""
     return _controller_kind(pod) in EVERY_NODE or _MIRROR in part(part(pod, "metadata"), "annotations")
 
 
@@ -109,7 +109,7 @@ def _controller_kind(pod: Object) -> str:
 
 
 def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> Iterator[Object]:
-    """Yield new nodes like a node of the dump, and the pods that run on every node."""
+    """Yield new nodes like a node of the dump, and copies of its pods that run on every node."""
     model: Object = {}
     agents: list[Object] = []
     for obj in objects:
@@ -125,7 +125,7 @@ def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> It
 
 
 def free_names(like: str, taken: Container[str]) -> Iterator[str]:
-    """Yield names for new nodes like this one."""
+    """Yield unused names for new nodes that are like this node."""
     return (name for number in count(1) if (name := f"{like}-new-{number}") not in taken)
 
 

@@ -54,7 +54,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class PodComparison:
-    """A pod in both runs. `cause`: why it is not on its earlier node; None if unknown."""
+    """A pod in both runs. `cause`: why it left its node of the first run; None if it did not, or if unknown."""
 
     pod: PodName
     priority: int
@@ -85,8 +85,8 @@ class PodComparison:
 
     @property
     def message(self) -> str:
-        """The reason why the pod is not on its earlier node: the rules that reject all nodes, or that node; if the
-        cause is unknown, the text of the pod's event."""
+        """The reason why the pod is not on its earlier node: for a pending pod the rules that reject nodes, otherwise
+        the cause. If the pod was evicted or the cause is unknown: the message of its place in the second run."""
         if self.cause is None or self.after.kind is PlaceKind.EVICTED:
             return self.after.message
         if self.after.kind is PlaceKind.PENDING:
@@ -96,7 +96,7 @@ class PodComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, and the pods whose place one of them decided, sorted by descending priority, then by name."""
+    """Two runs, and the pods that one of them queued or evicted (see `compare`), by descending priority, then name."""
 
     before: Run
     after: Run
@@ -110,8 +110,8 @@ class Comparison:
 def compare(
     before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, Cause] | None = None
 ) -> Comparison:
-    """Compare two runs. `also`: additional pods to list, such as deleted pods. `reasons`: by pod, why it does not stay
-    on its node."""
+    """Compare two runs. `also`: additional pods to list, such as deleted pods. `reasons`: by pod, why the pod
+    left its node of the first run."""
     priorities, reasons = {**before.priorities, **after.priorities}, reasons or {}
     pods = (
         PodComparison(name, priorities.get(name, 0), before.place_of(name), after.place_of(name), reasons.get(name))
@@ -122,8 +122,8 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
-    """The load of the schedulable nodes. `unused`: nodes that run only pods of DaemonSets and static pods. Amounts by
-    resource, in thousandths of cpu and in whole units of other resources."""
+    """The load of the schedulable nodes. `unused`: nodes that run only pods of DaemonSets and static pods. `requested`,
+    `allocatable`: amounts by resource; cpu in thousandths, other resources in whole units."""
 
     nodes: int
     unused: int
@@ -230,7 +230,7 @@ def _place(place: Place) -> dict[str, object]:
 
 
 def rules_document(rules: Iterable[Rule], counted: str) -> list[dict[str, object]]:
-    """Return the rules for JSON. counted: `nodes` or `pods`."""
+    """Return the rules for JSON. counted: the key of each rule's number, `nodes` or `pods`."""
     return [
         {"plugin": each.plugin or None, "code": each.code, "reason": each.reason, counted: each.count} for each in rules
     ]

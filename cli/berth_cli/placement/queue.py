@@ -65,7 +65,7 @@ def read_queue(
 
 
 def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Collection[tuple[str, str]] = ()) -> Queue:
-    """Queue the pods without a node. `schedulers`: the names of the schedulers to place for; empty for all. `created`:
+    """Queue the pods without a node. `schedulers`: the schedulers whose pods are queued; empty for all. `created`:
     namespace and name of pods that are placed for any scheduler."""
     queued: list[Pod] = []
     skipped: Counter[SkipReason] = Counter()

@@ -218,7 +218,7 @@ def waiting_text(preemption: Preemption | None) -> str:
 
 
 def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
-    """Return the evictions as a JSON object; None if no eviction helps: the nodes' entries then have the reasons."""
+    """Return the evictions, or why the pod may not preempt, as a JSON object; otherwise None."""
     if preemption is not None and preemption.ineligible is not None:
         return {"reason": preemption.ineligible, "waitsFor": [_name(pod) for pod in preemption.waits_for]}
     if preemption is None or preemption.nominated is None:

@@ -29,7 +29,7 @@ class PlaceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A plugin that rejects nodes, and the reason with its code; without a plugin, a higher score. Also the number of
+    """A plugin that rejects nodes, and the reason with its code; without a plugin, a higher score. count: the number of
     nodes or pods to which the rule applies."""
 
     plugin: str
@@ -76,8 +76,8 @@ NO_COUNTING = Counting()
 @dataclass(frozen=True, slots=True)
 class Run:
     """The result of a run. `places`: the places of the pods that were queued or evicted. `on_nodes`: the node of every
-    pod that has one. `priorities`: the priorities of the queued pods. `counting`: the counting of the run's
-    configuration."""
+    pod that has one. `priorities`: the priorities of the queued and evicted pods. `counting`: how the
+    run's configuration counts resources."""
 
     places: Mapping[PodName, Place]
     on_nodes: Mapping[PodName, str]

@@ -26,7 +26,7 @@ def dump_warnings(
     manifests: Manifests = NO_MANIFESTS,
     created: Collection[PodName] = (),
 ) -> list[str]:
-    """Warn about the pods of a dump to place. created: pods that are placed in addition to the manifests' pods."""
+    """Return warnings about the pods to place. created: pods that are placed in addition to the manifests' pods."""
     pods = [obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)]
     if manifests.pods:
         pods = [*manifests.pods, *(obj for obj in pods if pod_name(obj) in created)]
@@ -58,7 +58,7 @@ def pod_warnings(pod: Object, kinds: Counter[str], gangs: GangsConfiguration = N
 
 
 def unchecked_claims(pod: Object) -> tuple[str, ...]:
-    """Return the volumes and devices that the pod requests: no rule here checks them."""
+    """Return warnings about the volumes and devices that the pod requests, which no rule checks."""
     spec = part(pod, "spec")
     volumes = spec.get("volumes")
     found = [
@@ -73,7 +73,7 @@ def unchecked_claims(pod: Object) -> tuple[str, ...]:
 
 
 def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
-    """Yield the kinds that a rule about this pod needs and that the dump lacks."""
+    """Yield warnings about kinds of objects that a rule for this pod needs and the dump lacks."""
     class_name = spec.get("priorityClassName")
     if class_name and class_name not in _SYSTEM_CLASSES and spec.get("priority") is None and not kinds["PriorityClass"]:
         yield f"spec.priorityClassName: the dump has no PriorityClasses, so the priority is 0; dump with: {_DUMP}"

@@ -22,7 +22,7 @@ NODES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed expectation. `details`: the verdicts on the expected nodes. `codes`: the codes of the actual reasons."""
+    """A failed expectation. `details`: lines such as verdicts on nodes. `codes`: the codes of the actual reasons."""
 
     pod: str
     expected: str
@@ -54,7 +54,7 @@ class _PlacedPod:
 
 
 def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
-    """Place the pods of the case. Raises InvalidInput if its cluster or pods cannot be read, or none can be placed.
+    """Place the pods of the case. Raises InvalidInput if its cluster or pods cannot be read, or no pod can be queued.
 
     schedulers: the schedulers whose pending pods are placed; empty for the default scheduler and those in the policy's
     `profiles`.
@@ -79,7 +79,7 @@ def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
 def _failures(
     expect: Mapping[str, PodExpectation], placed: Sequence[_PlacedPod], not_placed: tuple[str, ...]
 ) -> Iterator[Failure]:
-    """Yield the failed expectations. `not_placed`: the pods that were left out, which explain a missing pod."""
+    """Yield the failed expectations. `not_placed`: lines about pods that were left out; they explain a missing pod."""
     for pattern, expectation in expect.items():
         qualified = pattern if "/" in pattern else f"{DEFAULT_NAMESPACE}/{pattern}"
         matching = [pod for pod in placed if fnmatchcase(pod.name, qualified)]

@@ -61,8 +61,8 @@ def diff_policies(
 def _compare_placements(
     before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]], counting: tuple[Counting, Counting]
 ) -> Comparison:
-    """Place each pod by both control loops. pods: each pod as parsed for the two policies. counting: of the two
-    policies."""
+    """Place each pod by both control loops. pods: each pod as parsed for the two policies. counting: how the
+    two policies count resources."""
     outcomes, outcomes_after = before.run(pod for pod, _ in pods), after.run(same_pod for _, same_pod in pods)
     recorded, recorded_after = RunRecorder(), RunRecorder()
     reasons: dict[PodName, Cause] = {}

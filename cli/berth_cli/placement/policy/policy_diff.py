@@ -66,7 +66,7 @@ class PolicyDiff:
 
     @property
     def by_score(self) -> list[PodComparison]:
-        """The pods that move only because another node has a higher score; empty if they are few."""
+        """The pods that move only because another node has a higher score; empty if there are at most MAX_BY_SCORE."""
         found = [each for each in self.pods(MOVED) if each.cause is not None and not each.cause.plugin]
         return found if len(found) > MAX_BY_SCORE else []
 
@@ -114,7 +114,7 @@ def read_limit(_: click.Context | None, __: click.Parameter | None, text: str | 
 
 
 def missing_texts(diff: PolicyDiff) -> list[str]:
-    """Return the parts that the source lacks, one per line, and whether repeated decisions differ."""
+    """Return warnings: one for each part that the source lacks, and one if repeated decisions differ."""
     found = [f"the policies are judged without {each}: the recording does not have them" for each in diff.missing]
     if diff.differing:
         found.append(f"{diff.differing} of {diff.repeated} decisions of the old policy are not the same again")

@@ -26,7 +26,7 @@ VERSION = 2
 """The format's version. It is incremented when an earlier reader would misread a line."""
 
 COMPRESSION = 4
-"""The level of compression. Level 6 takes five times as long and saves 4 % of a decision."""
+"""The level of compression. Level 6 takes five times as long and makes a decision 4 % smaller."""
 
 MAX_VERSIONS = 64
 """The number of states that a reader keeps. A decision must refer to one of them."""

@@ -47,8 +47,8 @@ MAX_WAITING = 500
 with 5,000 nodes."""
 
 SECONDS = 0.25
-"""The interval in seconds at which the thread writes. Calls do not wake the thread, which would delay their
-responses."""
+"""The interval in seconds at which the thread writes. Calls do not wake the thread, because that would delay
+their responses."""
 
 PAUSE_SECONDS = 0.0005
 """The pause after each decision, so that waiting calls run first."""
@@ -82,7 +82,7 @@ class StateLog:
 
     def reach(self, version: int = sys.maxsize) -> bool:
         """Write the states that a decision on this version needs. Return whether a reader of the file can reach this
-        version: it cannot if the version precedes the recording, or MAX_VERSIONS later versions were written."""
+        version: not if it precedes the last whole state or is unknown, or MAX_VERSIONS later versions were written."""
         while self._unwritten:
             state = self._unwritten[0]
             # A reader forgets the states before a whole state.
@@ -210,7 +210,7 @@ class DecisionRecording(DecisionRecorder):
             self._try(self._writer.flush)
 
     def _try(self, step: Callable[[], bool | None]) -> bool:
-        """Run the step and return its result; False after a failure."""
+        """Run the step, unless an earlier step failed. Return whether the step returned True; False after a failure."""
         try:
             return not self._has_failed and step() is True
         except Exception as error:

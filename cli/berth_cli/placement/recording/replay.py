@@ -38,8 +38,8 @@ from berth_cli.terminal.input_files import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """A decision with its request and the configuration that made it. states: the states on which it may have been
-    made: its version, and later versions."""
+    """A decision with its request and the configuration that made it. states: the states of its version and of
+    later versions, because the decision may have used any of them."""
 
     line: DecisionLine
     pod: Pod
@@ -71,7 +71,7 @@ class RecordedDecision:
 
 
 class RecordedDecisions:
-    """The decisions of a recording, in order. The other attributes are complete after all decisions are read."""
+    """Yields the decisions of a recording, in order. Its attributes are complete only after all decisions are read."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self._lines = lines

@@ -93,7 +93,7 @@ class _MemberOutcome(NamedTuple):
 class ControlLoop:
     """Places pods in its own snapshot. `weight`: the extender's weight in kube-scheduler's configuration.
 
-    `explain_placed`: also record the rejected nodes of placed pods.
+    `explain_placed`: also record the rejected nodes of placed pods, and the scores of each plugin.
     """
 
     def __init__(
@@ -113,12 +113,12 @@ class ControlLoop:
         self._preemptor = Preemptor(extender)
         self._together: dict[str, _MemberOutcome] = {}
         self._noted: list[Pod] = []
-        """Pods of one priority whose wait for a floating pool began or ended. The snapshot does not show it yet."""
+        """Pods of one priority whose wait for a floating pool began or ended, which the snapshot does not show yet."""
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
         """Yield the outcome of each pod, in order. Each pod is scheduled when its outcome is requested.
 
-        At the first member of a gang, all members are bound, or none.
+        At a gang's first member, all members that have a node are bound; none if fewer than the minimum have a node.
         """
         queue = list(pods)
         members: dict[GangKey, list[Pod]] = {}
@@ -163,7 +163,7 @@ class ControlLoop:
         return outcome
 
     def _keep_for_waiting(self, pod: Pod) -> None:
-        """Add waiting pods to the snapshot before a pod of another priority is scheduled: units are kept for them."""
+        """Put noted pods into the snapshot before a pod of another priority is scheduled: pools keep units for them."""
         if self._noted and (self._noted[-1].priority or 0) != (pod.priority or 0):
             self.snapshot, self._noted = self.snapshot.with_changes(Changes(pods=self._noted)), []
 
@@ -180,7 +180,7 @@ class ControlLoop:
         return self._note(self._bind(outcome) if outcome.node else outcome)
 
     def rejection(self, pod: Pod, node: str) -> Status | None:
-        """Return why this node rejects the pod, on the state that its decision uses; None if it does not."""
+        """Return why the node rejects the pod, on the state that the pod's decision uses; None if it does not."""
         together = self._together.get(pod.uid)
         self._keep_for_waiting(pod)
         snapshot = self.snapshot if together is None else together.state
@@ -301,7 +301,7 @@ NO_NODES = "no nodes available to schedule pods"
 
 def fit_error_message(nodes: int, reasons: Iterable[str], ineligible: str | None = None) -> str:
     """Return the FailedScheduling message, which counts equal reasons and sorts them as text. `reasons`: all reasons of
-    all rejected nodes. `ineligible`: why the pod may not preempt; may be empty.
+    all rejected nodes. `ineligible`: the reason why the pod may not preempt, if there is one.
     """
     counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
     return _message(nodes, ", ".join(counted), ineligible)

@@ -60,9 +60,9 @@ class Preemption:
     """The result of preemption for a pod.
 
     candidates: the nodes on which evictions would make room. tied: the names of the best candidates. ineligible: why
-    the pod may not preempt. waits_for: the preempted pods on its node, if it waits for their deletion. not_candidates:
-    the reasons for the other nodes. violated: the budgets that the victims on the nominated node violate, by the
-    victim's UID.
+    the pod may not preempt. waits_for: the preempted pods on its nominated node, if it waits for their deletion.
+    not_candidates: by node, why the other nodes are not candidates. violated: the budgets that the victims on the
+    nominated node violate, by the victim's UID.
     """
 
     candidates: Mapping[str, Victims] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Preemption:
 
     @property
     def nominated(self) -> str | None:
-        """The node to preempt on. Among equal nodes kube-scheduler takes any node, Berth the first by name."""
+        """The node to preempt on. Among equal nodes, kube-scheduler chooses any node, and Berth the first by name."""
         return self.tied[0] if self.tied else None
 
     @property
@@ -83,7 +83,7 @@ class Preemption:
         return self.candidates[self.tied[0]].pods if self.tied else ()
 
     def others(self) -> dict[str, NoCandidateReason | NodeRejection | Criterion]:
-        """Return why each of the other nodes is not chosen."""
+        """Return, by node, why each node other than the nominated node is not chosen."""
         found: dict[str, NoCandidateReason | NodeRejection | Criterion] = dict(self.not_candidates)
         if self.nominated is not None:
             least = eviction_cost(self.candidates[self.nominated])
@@ -159,8 +159,8 @@ class Preemptor:
         scheduler_rejected: Mapping[str, Status],
         extender_rejected: Mapping[str, Status],
     ) -> Preemption:
-        """Evaluate preemption for the pod. The arguments are the nodes rejected by the scheduler's plugins and by the
-        extender."""
+        """Evaluate preemption for the pod. scheduler_rejected, extender_rejected: the statuses of the nodes that the
+        scheduler's plugins and the extender reject."""
         extender, snapshot, select = self._extender, evaluation.snapshot, self._victim_cache.select
         if extender is None:
             return evaluate(evaluation, pod, scheduler_rejected, select=select)

@@ -32,8 +32,8 @@ def victims_on(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: Disrup
 
 @dataclass(frozen=True, slots=True)
 class _CachedVictims:
-    """The victims on one node for priorities above `over` and up to `up_to`, while the same budgets cover the
-    demand."""
+    """The victims on one node for priorities above `over` and up to `up_to`, as long as evictions violate the
+    same budgets."""
 
     node: NodeInfo
     over: float
@@ -55,14 +55,14 @@ class _CachedShape:
 
 
 class VictimCache:
-    """A cache of at most MAX_SHAPES times the number of nodes. Not thread-safe."""
+    """Caches victims for at most MAX_SHAPES sets of filters, with one entry per node. Not thread-safe."""
 
     def __init__(self) -> None:
         self._shapes: dict[int, _CachedShape] = {}
 
     def select(self, evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
         """Return the result of `victims_on`, from the cache if possible."""
-        # Filters that depend on other nodes, and nominated pods, can change although this node does not.
+        # Nominated pods, and the verdicts of filters that depend on other nodes, can change even if this node does not.
         if (
             evaluation.filters
             or evaluation.rejected is not None
