@@ -27,7 +27,7 @@ MAX_CALLS = 16
 """The maximum number of calls at once, except bind, which may wait for a gang."""
 
 LARGE_BYTES, MAX_LARGE_CALLS = 1_000_000, 2
-"""The size of a large request in bytes, and how many are answered at once: each takes several times as much memory."""
+"""The size in bytes of a large request, and how many are handled at once: each needs several times its size."""
 
 BIND = "POST /scheduler/bind"
 MAX_BINDING_BYTES = 4_000

@@ -113,7 +113,7 @@ def start(
     scheduler_names: Iterable[str] = BERTH_SCHEDULERS,
     problems: Problems | None = None,
 ) -> LocalStack:
-    """Load all functions with this store or, without one, a new store in memory.
+    """Load all functions with this store; if it is None, with a new store in memory.
 
     `cluster`: the BERTH_ variables of the cluster; `binder`: other values for bind. `allow_list`: the file with
     the clients' serials; without it callers are not authenticated. `check`: the gateway's check of requests; by

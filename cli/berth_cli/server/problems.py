@@ -17,7 +17,7 @@ from berth_cli.configuration.trial import VERB_FUNCTIONS
 from berth_cli.server.functions import Handler
 
 FAILED_CALLS = 3
-"""The number of successive failed calls of a verb after which one pod cannot be the cause."""
+"""The number of successive failed calls of a verb that are a problem; fewer may have failed because of a single pod."""
 
 _FAILED = {*FailureOutcome, BindOutcome.REFUSED, BindOutcome.UNANSWERED, BindOutcome.LEDGER_UNAVAILABLE}
 

@@ -71,7 +71,7 @@ class WatcherProcess:
 ALIVE, READY = "alive", "ready"
 
 TOUCH_SECONDS = 10.0
-"""The interval in seconds at which ALIVE is touched. The watcher hangs if ALIVE is not touched for two minutes."""
+"""The interval in seconds at which ALIVE is touched. The watcher counts as hung if ALIVE is not touched for 2 min."""
 
 
 class Health:
@@ -95,7 +95,7 @@ class Health:
             self._touch(ALIVE)
 
     def new_leader(self, holder: str) -> None:
-        """Create READY, because the lease could be read. holder: empty if the lease is free."""
+        """Create READY if the lease has a holder. holder: empty if the lease is free."""
         if holder:
             self._touch(READY)
 

@@ -88,7 +88,7 @@ class Connection:
             self._closed(self)
 
     def _receive(self) -> None:
-        """Read and parse received bytes, and answer each complete request. Raises _Closed at their end."""
+        """Read and parse received bytes, and answer each complete request. Raises _Closed if the connection ends."""
         self._received, self._pipelined = self._socket.recv_into(self._buffer), 0
         if self._interruption is not None and self.phase is not Phase.IDLE:
             self._refuse(*self._interruption)
@@ -107,12 +107,12 @@ class Connection:
             self._refuse(413, "the request is too large")
 
     def _refuse(self, status: int, error: str) -> None:
-        """Answer and close. Raises _Closed."""
+        """Send the response that is already known, otherwise this error, and close. Raises _Closed."""
         log.warning("%s: %s", self._client if self._request is None else self._request.route, error)
         self._send(self._response or json_response(status, {"Error": error}), closes=True)
 
     def _send(self, response: Response, *, closes: bool) -> None:
-        """Send the response, then wait for the next request. Raises _Closed if it was the last one."""
+        """Send the response, then wait for the next request. Raises _Closed if this was the last response."""
         closes = closes or self._is_stopping or self._interruption is not None or "Connection" in response.headers
         has_body = self._request is None or self._request.method != "HEAD"
         content = encode(response, has_body=has_body, closes=closes)
@@ -147,7 +147,7 @@ class Connection:
             self._refuse(400, "too many requests without waiting for an answer")
 
     def on_url(self, url: bytes) -> None:
-        """Add to the target."""
+        """Append a part of the request's target."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:

@@ -35,7 +35,7 @@ SPARE_FILES = 256
 
 
 def allow_open_files(connections: int) -> Iterator[str]:
-    """Raise this process's limit of open files for these connections. Yields a warning if this is not permitted."""
+    """Raise this process's limit of open files for these connections. Yields a warning if the hard limit is lower."""
     import resource  # POSIX only
 
     needed = connections + SPARE_FILES

@@ -17,7 +17,7 @@ from berth_cli.server.http.limits import Limits
 
 @dataclass(slots=True)
 class Request:
-    """A request. headers: by name in lower case; the last of repeated headers. client: the client's IP address.
+    """A request. headers: by name in lower case; of a repeated header, the last. client: the client's IP address.
     certificate: the verified client certificate in the format of `requestContext.authentication.clientCert`. body:
     empty until the request is complete. arrived_at: seconds since the epoch; the application sets it."""
 

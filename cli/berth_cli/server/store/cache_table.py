@@ -87,7 +87,7 @@ class InMemoryCacheTable(CacheTable):
 
 
 class TrimmedCacheTable(InMemoryCacheTable):
-    """When the head changes to another snapshot, removes items that readers no longer need: memory does not have a TTL.
+    """Removes items that readers no longer need when the head gets another snapshot: memory does not have a TTL.
 
     A reader with the previous head finds an item missing, and reads the head again (see NodeCacheReader). Items that a
     leader has written for its next publication are kept until then.
