@@ -53,7 +53,7 @@ class BegunBinds:
 
     @contextmanager
     def begun(self, binding: Binding) -> Iterator[None]:
-        """Count the pod on its node until the block ends, unless it is in a gang, whose members wait in bind."""
+        """Count the pod on its node until the block ends, unless it is unknown or in a gang (members wait in bind)."""
         key = binding.pod_uid, binding.node
         with self._lock:
             pod = self._asked.get(binding.pod_uid)
@@ -150,7 +150,7 @@ class BindsUnderWay:
         require_time: Callable[[], None],
         survive: Callable[[TableUnavailable], None],
     ) -> OpenBinds:
-        """Read each needed kind with a consistent query. last: the result if a query fails. require_time: raises
+        """Read each needed kind with a consistent query. last: used for a kind whose query fails. require_time: raises
         TableUnavailable if the time is over. survive: called with each failure; may raise it."""
 
         def queried(query: Callable[[], T], before: T) -> T:
@@ -174,7 +174,7 @@ class BindsUnderWay:
         return OpenBinds(reservations, announcements, begun, needs.follows or announcements is not None)
 
     def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:
-        """Add the pods that are being bound to the snapshot. coverage: the changes that the snapshot contains."""
+        """Return the snapshot with the pods that are being bound. coverage: the changes that the snapshot contains."""
         announced: Sequence[Pod] = ()
         if self._announcements is not None and read.announcements is not None:
             announced = self._announcements.pods_to_add(read.announcements, snapshot, coverage)

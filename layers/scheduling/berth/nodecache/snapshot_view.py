@@ -118,8 +118,8 @@ _LEAST = 64
 
 
 class LayeredMap(Generic[V]):
-    """A large dictionary and a small one that overrides it; None marks a deleted entry. A change copies only the small
-    one. Once the small one exceeds 64 entries and a 32nd of the large one, both are merged."""
+    """A large dictionary and a small dictionary that overrides it; None marks a deleted entry. A change copies only the
+    small dictionary. Once this exceeds 64 entries and a 32nd of the large dictionary, both are merged."""
 
     __slots__ = ("_base", "_over")
 
@@ -149,8 +149,8 @@ T = TypeVar("T", Namespace, PodDisruptionBudget, PriorityClass)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedCluster:
-    """The published cluster. unreadable: the resources and keys of malformed objects, which the snapshot omits. The
-    other fields have the objects by key, so that a later change can replace them."""
+    """The published cluster. unreadable: the resources and keys of malformed objects, which the snapshot omits.
+    pods, namespaces, disruption_budgets: the objects by key, so that a later change can replace them."""
 
     snapshot: Snapshot
     unreadable: frozenset[Key] = frozenset()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MAX_CHUNKS = 10_000
-"""More than any cluster needs: 3.5 GB. A pointer with more is malformed; a reader must not request so many chunks."""
+"""The maximum number of chunks of a snapshot: 3.5 GB, more than any cluster needs. A pointer with more is malformed."""
 
 
 _PARTS = tuple(SnapshotPart)
@@ -107,7 +107,7 @@ def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
 
 
 def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
-    """Return the attributes that all releases share: a watcher that cannot read the others continues from these."""
+    """Return the attributes that all releases share: a watcher that cannot read the rest continues from these."""
     version, epoch, schema = int(item["version"]["N"]), int(item["lastEpoch"]["N"]), item["schemaVersion"]
     return Pointer(
         version=version,
@@ -158,7 +158,7 @@ def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer
 
 
 def _read_part_versions(value: AttributeValueTypeDef, version: int) -> PartVersions:
-    """Read the parts' versions. The highest is the state's, even if it belongs to a part that a later release added."""
+    """Read the parts' versions. The highest is the state's version, even if its part was added by a later release."""
     numbers = [int(number["N"]) for number in value["L"]]
     if len(numbers) < 2 * len(_PARTS) or min(numbers) < 0 or max(numbers[::2]) != version:
         raise ValueError("a part has no version, or not one that leads to that of the whole state")

@@ -9,7 +9,7 @@
 The same table contains the configuration and the records of decisions.
 
 A new on-demand table accepts 4,000 write units a second, and each of its partitions 1,000; an older table accepts more.
-It rejects further requests. A rejected request is free, but it takes time and competes with the renewal of the lease.
+The table rejects further requests. These are free, but they take time and compete with the renewal of the lease.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 """
 
@@ -79,7 +79,7 @@ _PARALLEL = 8
 
 
 class _ChunkWrite(Enum):
-    """The result of writing a chunk. WRITTEN_LATE: it was repeated, so the table is near its limit."""
+    """The result of writing a chunk. WRITTEN_LATE: the write was repeated, so the table is near its limit."""
 
     WRITTEN = auto()
     WRITTEN_LATE = auto()

@@ -60,7 +60,7 @@ def in_every_part(published: PublishedVersion) -> PartVersions:
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
     """An immutable snapshot, which is stored in chunks. `newest`: the version of each part in it, from which the part's
-    log continues. `chunks_by_part`: the numbers of chunks, in their order. `size`: the bytes of all chunks."""
+    log continues. `chunks_by_part`: numbers of chunks; chunks are ordered by part. `size`: the bytes of all chunks."""
 
     id: str
     version: int
@@ -131,7 +131,7 @@ class Head:
     """The item as of one read. `uid`: different for each new item; empty before the first election. `pointer`: None
     until the first publication. `configuration_hash`: empty until a document was applied. `plugin_version`: the version
     of the custom plugins with which the document was tried; may be empty. `counting_refusal`: the reason why this
-    store's ledger does not count; empty if it counts."""
+    store's ledger does not count resources; empty if it does."""
 
     uid: str
     pointer: Pointer | None

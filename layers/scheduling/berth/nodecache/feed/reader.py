@@ -118,7 +118,7 @@ class _Cursor(Generic[S]):
         return self.version > pointer.version or all(pointer.newest[part] == self.newest[part] for part in parts)
 
     def moved_on(self, pointer: Pointer) -> _Cursor[S]:
-        """Return the cursor at this pointer, if the pointer is later and the cursor's parts have not changed."""
+        """Return the cursor at this pointer if the pointer is later and the parts have not changed, otherwise self."""
         if pointer.version <= self.version or not self.has(self.uid, pointer, self.parts):
             return self
         return replace(self, published=pointer.published)

@@ -71,8 +71,8 @@ class CacheTable(ABC):
 
     @abstractmethod
     def put_counting_refusal(self, reason: str) -> None:
-        """Store in the head the reason why this store does not count; an empty one removes it. Does nothing without a
-        head. It does not need a fence, because the reason is not part of the lease or the pointer."""
+        """Store in the head the reason why this store does not count resources; an empty text removes it. Does nothing
+        without a head. The write does not need a fence, because the reason is not part of the lease or the pointer."""
 
     @abstractmethod
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:

@@ -99,7 +99,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A publication without an answer yet. `changes`: the number of unpublished changes that it makes visible."""
+    """A publication that has not been answered yet. `changes`: how many unpublished changes it makes visible."""
 
     pointer: Pointer
     nonce: str
