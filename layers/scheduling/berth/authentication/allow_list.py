@@ -27,8 +27,8 @@ REPLACED = "replaced"
 _LINE = re.compile(rf"(?P<serial>[0-9a-fA-F:]+)(?:\s+(?P<word>until|{REPLACED})\s+(?P<until>\S+))?")
 
 MIN_SERIAL = 1 << 56
-"""The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter one could be read
-as another client's; and a short serial number is not random."""
+"""The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter serial could be
+read as another client's; and a short serial number is not random."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class InvalidSecret(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Passwords:
-    """Digests of `user:password`. The previous one is accepted until `previous_until`, in seconds since the epoch."""
+    """Digests of `user:password`. `previous` is accepted until `previous_until`, in seconds since the epoch."""
 
     current: bytes
     previous: bytes | None = None

@@ -52,7 +52,7 @@ UID_PREFIX = "dump-"
 """The prefix of the UID of a dump's cluster."""
 
 POLL_SECONDS = 0.2
-"""The interval at which the file is read while a consumer waits for a change."""
+"""The interval in seconds at which the file is read while a consumer waits for a change."""
 
 ALL = RequiredFields(
     spreading=True,

@@ -31,7 +31,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _make_loader() -> type[yaml.SafeLoader]:
-    """Return libyaml's parser if PyYAML has it, which is twenty times faster. A date stays text, as for kubectl."""
+    """Return libyaml's parser, which is twenty times faster, if PyYAML has it. A date stays text, as for kubectl."""
     base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     resolvers = {
         first: [each for each in known if each[0] != "tag:yaml.org,2002:timestamp"]

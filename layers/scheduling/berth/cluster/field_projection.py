@@ -1,4 +1,4 @@
-"""The fields of each resource that Berth keeps, from the API server's answer to the cache. All others are dropped.
+"""The fields of each resource that Berth keeps, from the API server's answer to the cache. Other fields are dropped.
 
 `projections` has the fields by resource; pods are in `scheduling/objects/projection`. Finished pods do not use
 resources, so only their identity and phase are kept. Annotations are kept if they define counted amounts or contain the
@@ -257,7 +257,7 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
 
 
 _FAILED_CALL = re.compile(r"/scheduler/(?:filter|filter_onlyone|prioritize|bind|preempt)\b")
-"""Part of the URL in an error of HTTPExtender.send, after no response or another status than 200. Errors of Berth do
+"""A part of the URL in an error of HTTPExtender.send, after no response or a status other than 200. Errors of Berth do
 not contain it. https://github.com/kubernetes/kubernetes/blob/master/pkg/scheduler/extender.go"""
 
 

@@ -23,8 +23,8 @@ _REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"
 
 
 def cluster_uid(api: ApiServer) -> str:
-    """Return the UID of the namespace kube-system. Needs the verb `get` on it. Raises ClusterUnavailable. A cluster
-    that was restored from a backup of its etcd keeps the UID."""
+    """Return the UID of the namespace kube-system. Needs the verb `get` on this namespace. Raises ClusterUnavailable. A
+    cluster that was restored from a backup of its etcd keeps the UID."""
     answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
     if answer.status == HTTPStatus.UNAUTHORIZED:
         raise ClusterUnavailable(f"{answer.message}: {CREDENTIALS_REFUSED}")

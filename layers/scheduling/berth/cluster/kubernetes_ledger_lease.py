@@ -1,5 +1,5 @@
 """The Lease of the ledger in the Kubernetes API. Needs `get` and `patch` on its name, and `create` on leases if the
-manifests in examples/, which contain it, were not applied."""
+manifests in examples/, which contain the Lease, were not applied."""
 
 from __future__ import annotations
 

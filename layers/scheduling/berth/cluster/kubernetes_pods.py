@@ -26,7 +26,7 @@ from berth.scheduling.objects.pod_reading import PodReader
 
 
 class KubernetesBinder(PodBinder):
-    """Binds pods with one request per method. Returns Unanswered for a server error (5xx): the write may have
+    """Reads and binds pods with one request per method. Returns Unanswered for a server error (5xx): the write may have
     happened."""
 
     def __init__(self, api: ApiServer) -> None:

@@ -183,8 +183,8 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         return ""
 
     def _point(self, version: AppliedVersion, *, only_if_missing: bool = False) -> None:
-        """Point the head to this version, unless it already does. only_if_missing: only if it does not point to any
-        version."""
+        """Point the head to this version, unless it already does. only_if_missing: only if the head does not point
+        to any version."""
         values: Attributes = {":hash": {"S": hash_of(version.document)}}
         update, condition = "SET configurationHash = :hash REMOVE pluginVersion", "attribute_exists(pluginVersion)"
         if version.plugin_version:

@@ -157,8 +157,8 @@ def hash_of(document: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ActiveConfiguration:
-    """A configuration as a verb uses it. fallback: the reason why another document is in use; empty if the applied
-    document was loaded. plugin_version: the process's version of custom plugins; empty if the document uses none."""
+    """A configuration as a verb uses it. fallback: why the applied document cannot be loaded and another is used;
+    otherwise empty. plugin_version: the process's version of custom plugins; empty if the document uses none."""
 
     document: BerthConfiguration
     policy: Policy
@@ -224,7 +224,7 @@ class Configurations:
 
     @property
     def last(self) -> ActiveConfiguration:
-        """Return the last effective configuration, for use while the table is unavailable."""
+        """Return the last effective configuration, initially the defaults, for use while the table is unavailable."""
         return self._unconfigured if self._known is None else self._known[1]
 
     def at(self, configuration_hash: str) -> ActiveConfiguration:
@@ -329,7 +329,7 @@ class CountingLossCheck:
             raise CountingLost
 
     def raise_if_known(self) -> None:
-        """Raise CountingLost if the last result, of any age, requires it. Does not read a table."""
+        """Raise CountingLost if counting was lost according to the last result, of any age. Does not read a table."""
         if self._last is not None and self._last[0]:
             raise CountingLost
 

@@ -67,7 +67,7 @@ _own: ContextVar[tuple[Mapping[Decisions, DecisionRecorder], Sequence[DecisionRe
 
 
 class RecorderByConfiguration(DecisionRecorder):
-    """Records each decision with the recorder that the configuration in force names: a new one takes effect at once."""
+    """Records each decision with the recorder that the configuration in force names; a change takes effect at once."""
 
     def __init__(
         self,
@@ -95,8 +95,8 @@ class RecorderByConfiguration(DecisionRecorder):
 def decisions_recorded_by(
     recorders: Mapping[Decisions, DecisionRecorder], further: Sequence[DecisionRecorder] = ()
 ) -> AbstractContextManager[None]:
-    """Give these recorders to functions that are loaded until the block ends. If MEMORY is one of them, it is their
-    default for a configuration that does not name a recorder. further: recorders of every decision."""
+    """Give these recorders to functions that are loaded until the block ends. If MEMORY is one of them, MEMORY is
+    the default for a configuration that does not name a recorder. further: recorders of every decision."""
     return set_until_end(_own, (recorders, further))
 
 
@@ -118,7 +118,7 @@ def decision_recorder() -> DecisionRecorder:
 
 
 class _OpenedRecorder(DecisionRecorder):
-    """Opens the recorder at its first decision: a cold start must not wait for its imports. None: no recorder."""
+    """Opens the recorder at its first decision: a cold start must not wait for its imports. opened: may return None."""
 
     def __init__(self, opened: Callable[[], DecisionRecorder | None]) -> None:
         self._opened = cache(opened)

@@ -51,7 +51,7 @@ NOTHING_LOADED = "it found no snapshot in the cache table"
 
 
 def probes(verb: str) -> tuple[Mapping[str, object], ...]:
-    """Return the verb's events in order: first load the snapshot, so that the decision is as fast as in a warm call."""
+    """Return the verb's events in order. Except for bind, a warm-up event loads the snapshot before the request."""
     body = orjson.dumps(_ARGUMENTS[verb]).decode()
     request = {"source": PRE_TRAFFIC_SOURCE, "body": body, "isBase64Encoded": False}
     return (request,) if verb == "bind" else (WARM_UP_EVENT, request)

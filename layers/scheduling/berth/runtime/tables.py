@@ -114,7 +114,7 @@ _open_tables: ContextVar[OpenTables] = ContextVar("open_tables", default=dynamod
 
 
 def table_opener() -> OpenTables:
-    """Return the opener. Call it while the function's module is imported; tables may be opened later."""
+    """Return the tables' opener. Call this while the function's module is imported; tables may be opened later."""
     return _open_tables.get()
 
 

@@ -137,8 +137,8 @@ def _of_client(configuration: Configuration) -> dict[str, str]:
 
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_SECONDS = 60.0
-"""The interval in client-go. The kubelet replaces a token when a fifth of its lifetime is left, which is at least a few
-minutes."""
+"""The seconds between two reads of the token, as in client-go. The kubelet replaces a token when a fifth of its
+lifetime is left, which is at least a few minutes."""
 
 
 def from_service_account(environ: Mapping[str, str], clock: Callable[[], float], mount: Path = MOUNT) -> BearerServer:

@@ -173,7 +173,7 @@ class AnswerStream:
 
 
 MAX_IDLE_SECONDS = 30.0
-"""Seconds. After a longer idle time a socket may have died in a frozen environment: a request on it would hang."""
+"""The seconds after which idle connections are dropped: requests would hang if sockets died in a frozen environment."""
 
 CONNECT_SECONDS = 5.0
 """The seconds in which the connection for a request, including TLS, must be established."""

@@ -290,7 +290,7 @@ def _document_of(context: _Context) -> dict[str, object]:
 
 
 def _resolve_paths(context: _Context, base_path: Path) -> None:
-    """Resolve paths relative to the kubeconfig: the client would use the working directory for a dict."""
+    """Resolve paths relative to the kubeconfig. The client, which gets a dict, would use the working directory."""
     if "tokenFile" in context.user:
         # The file is renewed, so kubectl prefers it; the Kubernetes client prefers the token.
         context.user.pop("token", None)

@@ -185,7 +185,7 @@ CAPACITY = 1000
 """Maximum number of queued events. If the consumer is slow, the server waits, and memory does not grow."""
 
 LOOK_SECONDS = 0.025
-"""The shortest time between two reads of the queue. A read takes the interpreter's lock from a verb's call."""
+"""The shortest time between two reads of the queue, in seconds. A read takes the interpreter's lock from a call."""
 
 STOP_SECONDS = 6.0
 """Seconds to wait for the threads: longer than connecting, which is the only step that cannot be interrupted."""

@@ -71,7 +71,7 @@ def rules_of(settings: BindSettings) -> Callable[[], BindRules]:
     assert announcement_log is not None
     assert gangs is not None
     assert identity is not None
-    # No reservations: the write to the ledger checks them.
+    # Do not read reservations: the write to the ledger checks them.
     under_way = BindsUnderWay(None, adapters.announcements(), adapters.placed)
     cache = adapters.node_cache(under_way, CacheMetrics("bind", time.time).record, is_for_bind=True)
 

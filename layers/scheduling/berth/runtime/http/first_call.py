@@ -1,4 +1,4 @@
-"""Loads the data that the first call needs while the environment starts, if Lambda starts it before there is a call.
+"""Loads the first call's data while the environment starts, if Lambda starts the environment before there is a call.
 
 A cold start for a waiting call does not do this. With provisioned concurrency callers do not wait for the
 initialization. With SnapStart the image cannot contain the tables' data, which would be weeks old, so the runtime loads

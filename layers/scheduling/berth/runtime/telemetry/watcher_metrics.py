@@ -23,7 +23,7 @@ ALARMED_EVENTS = frozenset({ReservationEventType.OWED, ReservationEventType.OUTR
 
 
 class WatcherMetrics:
-    """The metrics of one run. The threads that publish, reconcile and hold the Lease of the ledger call it."""
+    """The metrics of one run, for the threads that publish, reconcile, and hold the Lease of the ledger."""
 
     def __init__(self, wall: Callable[[], float], metrics: Metrics | None = None) -> None:
         """Prepare the metrics. wall: returns the seconds since the epoch."""

@@ -26,7 +26,7 @@ class BackgroundSteps:
     """Repeats a step in a thread, from the first publication of a leadership to its end."""
 
     def __init__(self, step: Callable[[], float], name: str, failure: str, *, once: bool = False) -> None:
-        """Prepare the step. step: does a piece of work and returns the seconds until the next one. failure: begins the
+        """Prepare the step. step: does a piece of work and returns the seconds until the next step. failure: begins the
         log line of an exception. once: the run publishes once and ends, so the step runs once, without a thread."""
         self._step = step
         self._name = name

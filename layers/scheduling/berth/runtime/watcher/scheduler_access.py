@@ -44,7 +44,7 @@ CERTIFICATES = group([[]], {"DaysToExpiry": COUNT})
 
 class UndecidedPod(NamedTuple):
     """A pod that no verb has decided about. created_at: in seconds since the epoch. call_failed: the scheduler tried
-    it, and did not get a response."""
+    the pod, but its call of a verb failed."""
 
     scheduler: str
     created_at: float

@@ -76,7 +76,7 @@ class WatcherFunction:
 
 
 def watch(invocation: Invocation, adapters: CacheAdapters) -> RunResult:
-    """Run until the invocation's time is over or this candidate is not needed. Failures are outcomes."""
+    """Run until the invocation's time is over or this candidate is not needed. Return failures as outcomes."""
     try:
         connection = connect(invocation.settings)
         while True:

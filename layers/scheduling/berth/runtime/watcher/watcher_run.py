@@ -1,7 +1,7 @@
 """One run of the watcher: its lease, cluster and table, and the parts that act on each publication.
 
 Parts that act on a publication: metrics, events on pods, the reconciler of the ledger, the wake-up of waiting pods, the
-warm-up of the verbs' functions, and the check whether schedulers can call them.
+warm-up of the verbs' functions, the check whether schedulers can call them, the work for gangs, and pool levels.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS, pause=0.0)
 
 @dataclass(frozen=True, slots=True)
 class RunLimit:
-    """The time left to an invocation. remaining, wall: return the seconds until Lambda ends it, and since the epoch."""
+    """The time left to an invocation. remaining: seconds until Lambda ends it. wall: seconds since the epoch."""
 
     remaining: Callable[[], float]
     wall: Callable[[], float] = time.time
