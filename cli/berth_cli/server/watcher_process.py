@@ -71,7 +71,7 @@ class WatcherProcess:
 ALIVE, READY = "alive", "ready"
 
 TOUCH_SECONDS = 10.0
-"""The interval in seconds at which ALIVE is touched. The watcher counts as hung if ALIVE is not touched for 2 min."""
+"""The interval in seconds at which ALIVE is touched. A watcher that has not touched it for 2 min counts as hung."""
 
 
 class Health:

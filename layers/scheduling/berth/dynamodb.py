@@ -176,7 +176,7 @@ HEAD_KEY: Attributes = {"pk": {"S": "head"}, "sk": {"N": "0"}}
 
 @dataclass(frozen=True, slots=True)
 class Assignments:
-    """A SET expression with placeholders for names and values, because DynamoDB reserves 570 words."""
+    """A SET expression with placeholders for values, and for names, because DynamoDB reserves many words."""
 
     text: str
     names: dict[str, str]

@@ -232,7 +232,7 @@ def test_counted_resources_example_never_overcommits() -> None:
         for pod in found["pods"]
         if pod["node"] and pod["name"].startswith("inference")
     )
-    # An inference pod uses 3,000 MiB; devices have 8,000, 8,000 and 16,000. The notebook uses the rest of a small one.
+    # Each inference pod takes 3,000 MiB: two fit on a device of 8,000, five on one of 16,000. The notebook takes 2,000.
     assert placed == {("node-a", 0): 2, ("node-a", 1): 2, ("node-b", 0): 5}
     [notebook] = [pod for pod in found["pods"] if pod["name"] == "notebook-1"]
     assert (notebook["node"], notebook["devices"]) == ("node-a", {"example.com/gpu-memory": 0})

@@ -73,7 +73,7 @@ def test_every_documented_make_target_exists() -> None:
     assert [each for each in named if each[1] not in targets] == []
 
 
-# The install pages contain everything that a deployment needs.
+# The deployer's rights cover every AWS command of the install pages.
 
 DOCS = PROJECT / "docs"
 INSTALL = sorted((DOCS / "install").glob("*.md"))

@@ -29,7 +29,7 @@ from berth_cli.terminal.input_files import InvalidInput
 
 FILTERS = frozenset({"filter", "filter_onlyone"})
 _Judged = tuple[Pod, Place, Place, Cause | None]
-"""A pod, its places by both policies, and the cause of the difference. States are not kept: a day has many pods."""
+"""A pod, its place under each policy, and the cause of the difference. Without states: a recording has many pods."""
 
 
 def diff_recording(

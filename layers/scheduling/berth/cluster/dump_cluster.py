@@ -134,7 +134,7 @@ class DumpCluster(Cluster, PodBinder):
         return Created()
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        """Return the pod without a resourceVersion: other programs do not change a pod of a file."""
+        """Return the pod without a resourceVersion: no other client changes a pod in a dump."""
         try:
             with self._changed:
                 pod = self._read_file().pods.get((namespace, pod_name))

@@ -130,7 +130,7 @@ def error_reply(answer: object, failure: Failure) -> Reply:
 
 
 def status_reply(failure: Failure) -> Reply:
-    """Report a failure by the HTTP status, the only signal if the answer lacks an `Error` field (facts 20 and 28)."""
+    """Report a failure by the HTTP status, the only signal for a result type without `Error` (facts 20 and 28)."""
     status = BAD_REQUEST if failure.outcome is FailureOutcome.BAD_REQUEST else INTERNAL_SERVER_ERROR
     return Reply(orjson.dumps({"Error": failure.reason}), failure.outcome, status, failure.pod, failure.reason)
 

@@ -1,7 +1,7 @@
 """The endpoint of a function behind the HTTP API: checks the caller, answers, and catches unexpected exceptions.
 
 The deadline of a call is the scheduler's httpTimeout, less a reserve. The scheduler's timeout starts before the
-function: a cold authorizer and a cold start are over when the handler begins. So the gateway's clock shows when the
+handler: a cold authorizer and a cold start have used a part of it. So the gateway's clock shows when the
 call began (`requestContext.timeEpoch`), and this machine's clock shows how long ago. The two clocks can differ:
 
 - A request from the future counts as just arrived.

@@ -211,7 +211,7 @@ class Candidates:
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """The ranks by name, from 0. Nodes that the filters for one node reject in the snapshot do not have a rank."""
+        """The ranks by name, from 0, of nodes that pass the filters for one node in the snapshot."""
         return {name: rank for rank, name in enumerate(self.order)}
 
     def passes(self, pod: Pod, name: str, planned_nodes: PlannedNodes, states: Sequence[ClusterFilter]) -> bool:

@@ -242,8 +242,8 @@ class DomainCounts:
         return cls(constraint, self_match, pods, nodes, levels, full)
 
     def changed(self, pods: Mapping[str, int], nodes: Mapping[str, int]) -> DomainCounts:
-        """Return the counts with these numbers added. A domain without nodes is removed. Other domains are checked only
-        if the limit changes."""
+        """Return the counts with these numbers added. Domains left without nodes are removed. Domains not named here
+        are checked again only if the limit changes."""
         all_nodes, all_pods, levels = self.nodes, dict(self.pods), dict(self.levels)
         if any(nodes.values()):
             all_nodes = {**all_nodes, **{value: all_nodes.get(value, 0) + number for value, number in nodes.items()}}
