@@ -104,12 +104,12 @@ class Unresolvable(StrEnum):
 
 
 class Feasibility(NamedTuple):
-    """The nodes of a request that the pod may go to, in the request's order, and the reasons against the others.
+    """The nodes of a request that the pod may go to, and the reasons against the other nodes.
 
-    failed: the rejected nodes on which preemption may help (FailedNodes). unresolvable: the other rejected nodes. A
-    node is never in both (fact 15). exempt: no filter applied to the pod. verdicts: the verdicts on all nodes; None if
-    `exempt`. chosen: the only node that `best` keeps. totals: the total scores of the nodes that pass; set only by
-    `best`. The class is a NamedTuple because a NamedTuple is fast to create.
+    feasible: in the request's order; for a gang's member, in the plan's order. failed: the rejected nodes on which
+    preemption may help (FailedNodes). unresolvable: the other rejected nodes. A node is never in both (fact 15).
+    exempt: no filter applied to the pod. verdicts: the verdicts on all nodes; None if `exempt`. chosen: the only node
+    that `best` keeps. totals: the total scores of passing nodes; set only by `best`. A NamedTuple is fast to create.
     """
 
     feasible: list[str]

@@ -55,7 +55,7 @@ ALL_CANDIDATES = PreemptionConfiguration()
 class Policy:
     """Makes the decisions for one configuration. Caches are its only state. Thread-safe.
 
-    `seconds_left`: the remaining seconds of the call. A decision raises DeadlineExceeded if they do not suffice.
+    `seconds_left`: the remaining seconds of the call. A decision that does not end in time may raise DeadlineExceeded.
     """
 
     def __init__(
@@ -168,8 +168,8 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Return a verdict on each distinct node. For an exempt pod (`exempts`) every node passes. For a member of a
-        gang only its planned nodes pass, and only if all needed members have planned nodes."""
+        """Return a verdict on each distinct node. For an exempt pod (`exempts`) every node passes. For a member of an
+        uncommitted gang only its planned nodes pass, and only if all needed members have planned nodes."""
 
         def every(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
             return self._feasibility(result.feasible_names, result, pod, seen)

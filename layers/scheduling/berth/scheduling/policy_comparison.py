@@ -43,7 +43,7 @@ class PodChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The result. judged: the number of pods that both policies evaluated. pending: the number of evaluated pods
+    """The differences between two policies. judged: the number of evaluated pods. pending: the number of these pods
     without a node. nodes: the number of nodes in the snapshot. fitting_before, fitting_after: the number of evaluated
     pods that have a feasible node, or wait only for a floating pool (its capacity may be below the used amount)."""
 

@@ -144,7 +144,7 @@ class EvaluationCache:
         with_assumed: Snapshot,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Evaluation:
-        """Return the evaluation with assumed pods on their nodes. It is not cached if there are any: they are rare."""
+        """Return the evaluation with assumed pods on their nodes. It is not cached if such pods exist: that is rare."""
         if with_assumed is snapshot:
             return self.of(profile, pod, snapshot.base, deadline)
         return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)

@@ -98,7 +98,7 @@ class TimeLimited:
 
     def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
         """Run the decision. Return None if it takes too long, or took too long recently. kind: a part of the cache's
-        key. Raises DeadlineExceeded if a late call leaves too little time to tell whether the shape is costly."""
+        key. Raises DeadlineExceeded if a late call runs out of time: this does not prove that the shape is costly."""
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
         try:

@@ -109,7 +109,7 @@ class Requests:
     asked: the requests in the pod's spec; filters compare them with the free amounts of a node.
     placed: the requests that count on its node; during a feasible resize, the larger amounts of spec and status.
     non_zero_cpu, non_zero_memory: cpu and memory in `placed`, with defaults for containers that do not request them.
-    scored: the requests without those at pod level, with these defaults, for the score of NodeResourcesFit.
+    scored: the requests without pod-level requests, with these defaults, for the score of NodeResourcesFit.
     beyond: resources whose request exceeds 64 bits. kube-scheduler computes an arbitrary number for these.
     """
 

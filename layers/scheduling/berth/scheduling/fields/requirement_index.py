@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from berth.scheduling.fields.requirements import Labels, Operator, Requirement, read_integer
 
 _LONG = 64
-"""The integer of a list with more bits than this is cached, because few label values have such a list."""
+"""The number of bits in a list above which its integer is cached, because few label values have such a long list."""
 
 _MAX_KEY_SETS = 256
 _BLOCK = 256

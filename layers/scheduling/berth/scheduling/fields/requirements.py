@@ -65,7 +65,7 @@ class Requirement:
 
 
 FEW = 16
-"""Up to this number of requirements, matching one by one is faster than an index."""
+"""The number of requirements up to which matching one by one is faster than an index."""
 
 
 def equals(key: str, value: str) -> Requirement:

@@ -6,7 +6,7 @@ PreScore), and gets this state for every node. There are two kinds of plugins:
 - FilterPlugin and ScorePlugin look at one node at a time. They read only this node and the pod, and do not keep other
   state. So a verdict is cached for all pods of one shape, until the node changes.
 - ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state covers the whole snapshot;
-  for the next snapshot it is updated by the changes.
+  for the next snapshot the changes are applied to it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def error_status(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCod
 
 
 class ClusterEvent(StrEnum):
-    """A kind of change. An assigned pod is on a node.
+    """A kind of change in the cluster. An assigned pod is a pod that is on a node.
 
     NODE_UPDATE: a node was added or changed. ASSIGNED_POD_ADD: a pod was added to a node. ASSIGNED_POD_UPDATE: an
     assigned pod changed, for example its labels, or is being deleted. ASSIGNED_POD_DELETE: an assigned pod was removed

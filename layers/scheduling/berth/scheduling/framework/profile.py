@@ -133,7 +133,7 @@ class Profile:
         return Profile(f"{self.name} (bind)", tuple(filter(_depends_on_other_pods, self.filters)), ())
 
     def skips(self, pod: Pod) -> bool:
-        """Return whether every node passes because no filter applies to this pod."""
+        """Return whether no filter applies to this pod. Filters that look at all nodes always apply."""
         if self.cluster_filters:
             return False
         prepared = self.pre_filter(pod)

@@ -74,7 +74,7 @@ class GangError(StrEnum):
 
 
 class GangWait(StrEnum):
-    """The reason on every node while the members of a gang do not have planned nodes. Its text is constant."""
+    """The reason on every node if a gang's member does not get any node of the request. Its text is constant."""
 
     FOR_MEMBERS = "gang waits for members"
     FOR_ROOM = "gang does not fit"

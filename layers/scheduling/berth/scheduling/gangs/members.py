@@ -133,8 +133,8 @@ def is_committed(members: Iterable[Pod], open_gang: OpenGang | None) -> bool:
 def domains_of(
     gang: Gang, members: Iterable[Pod], snapshot: Snapshot, open_gangs: Iterable[OpenGang] = ()
 ) -> frozenset[str]:
-    """Return the values of the gang's topology key on the nodes of its committed members: one value, unless members
-    were bound before the gang had the key."""
+    """Return the values of the gang's topology key on the nodes of its committed members: at most one value, unless
+    members were bound before the gang had the key."""
     names = {pod.node_name for pod in members if pod.node_name and lives(pod)}
     for each in open_gangs:
         if each.key == gang.key and each.is_committed:

@@ -21,8 +21,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class GangStage(StrEnum):
-    """The stage of a gang. PLACED: the gang was committed, for example because a member is on a node. HAS_PLACES: the
-    members have planned nodes, which pass filter. INVALID: filter rejects the members on all nodes."""
+    """The stage of a gang. PLACED: the gang is committed. HAS_PLACES: members have planned nodes, which pass filter.
+    DOES_NOT_FIT: also if planning takes too long. INVALID: filter rejects the members on all nodes."""
 
     WAITS_FOR_MEMBERS = "waits-for-members"
     DOES_NOT_FIT = "does-not-fit"
@@ -33,7 +33,7 @@ class GangStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemberStatus:
-    """A member of a gang. node: empty before the member is bound. place: the planned node, which passes filter."""
+    """A member of a gang. node: empty before the member is bound. place: the planned node; empty if there is none."""
 
     name: str
     uid: str

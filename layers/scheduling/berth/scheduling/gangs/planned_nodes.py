@@ -1,4 +1,4 @@
-"""The nodes with the pods that are being bound and the planned members, and the description of a shortage."""
+"""The nodes with planned members and pods that are being bound. `shortage_of` describes why a gang does not fit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ShortPool(NamedTuple):
 
 
 MemberKind = tuple[int, int]
-"""Two numbers: one for the member's shape, and one for the fields of a pod on a node that shipped plugins read."""
+"""A number for the member's shape, and a number for the fields that shipped plugins read of a placed member."""
 
 
 class NodeResults:
@@ -182,7 +182,7 @@ class PlannedNodes(DerivedFromSnapshot):
 
 class Candidates:
     """The nodes of one snapshot for members of one shape, the best first. These nodes pass the filters that look at one
-    node. A node that these filters reject never passes them after pods are added."""
+    node. Adding pods to a node that these filters reject never makes the node pass."""
 
     def __init__(
         self, shape: int, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline
@@ -253,7 +253,7 @@ class NodesLeft:
     """The ranks of the candidates left for members of one shape, the best first. Scores change as members are placed.
 
     `_next`: the first rank that was not taken yet. `_heap`: the ranks that were put back, by score. `_moved`: the ranks
-    of nodes that got members of other shapes.
+    of nodes that got other pods, such as members of other shapes.
     """
 
     def __init__(
@@ -263,8 +263,8 @@ class NodesLeft:
         names: Container[str] | None,
         earlier: NodesLeft | None = None,
     ) -> None:
-        """Prepare the ranks. names: the only nodes to use; None: all nodes. earlier: the NodesLeft after the earlier
-        members of the shape."""
+        """Prepare the ranks. names: the only nodes to use; None: all nodes. earlier: the NodesLeft of the previous
+        members of this shape, if any."""
         self._candidates, self._planned_nodes, self._names = candidates, planned_nodes, names
         self._next, self._heap, self._moved, self._placed = 0, list[tuple[int, int]](), set[int](), 0
         if earlier is not None:
@@ -324,7 +324,7 @@ class ClusterStates:
 def planned_nodes_of(
     snapshot: Snapshot, counting: Counting, cache: PlannedNodeCache, planned: Container[str] = ()
 ) -> PlannedNodes:
-    """Return the nodes with the pods that are being bound. planned: UIDs of pods to leave out: the plan places them."""
+    """Return the nodes with the pods that are being bound. planned: UIDs of pods that the plan places, to leave out."""
     planned_nodes = PlannedNodes(snapshot.base, counting, cache)
     for name, pods in snapshot.assumed.items():
         for pod in pods:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 NAME = "Gang"
 
 REASON_ELSEWHERE = "gang has its places on other nodes"
-"""The reason on the other nodes if a member has a planned node. These nodes did not fail: the pod is feasible."""
+"""The reason on the other nodes if a member has a planned node. The filters may accept these nodes, too."""
 
 ELSEWHERE = unresolvable(NAME, REASON_ELSEWHERE, reason_code=ReasonCode.GANG_PLACED_ELSEWHERE)
 OTHER_DOMAIN = unresolvable(NAME, REASON_OTHER_DOMAIN, reason_code=ReasonCode.GANG_IN_OTHER_DOMAIN)
@@ -71,12 +71,12 @@ STATUSES: Mapping[GangError | GangWait, Status] = {
     GangWait.FOR_POOL: unresolvable(NAME, str(GangWait.FOR_POOL), reason_code=ReasonCode.GANG_WAITS_FOR_POOL),
     GangWait.TOO_COSTLY: unresolvable(NAME, str(GangWait.TOO_COSTLY), reason_code=ReasonCode.TOO_COSTLY),
 }
-"""All are unresolvable. A gang never evicts pods for a part of itself, and with nodes in FailedNodes kube-scheduler
-would retry the pod in a hot loop (facts 15 and G6, decision 0002)."""
+"""All statuses are unresolvable: pods are never evicted for only a part of a gang, and with nodes in FailedNodes
+kube-scheduler would retry the pod in a hot loop (facts 15 and G6, decision 0002)."""
 
 SLOW_ROUND_SECONDS = 30.0
-"""How many seconds a round of several calls stays valid despite changes: otherwise a round would never end in a cluster
-that changes all the time. Bind and the scheduler's own filters use the current state."""
+"""The seconds for which a round of several calls stays valid despite changes. Otherwise a round would never end in a
+cluster that changes all the time. Bind and the scheduler's own filters use the current state."""
 
 ROUNDS = 4
 """The number of states whose plans are cached: threads may use different states, and a member that the snapshot lacks
@@ -85,8 +85,8 @@ is a part of the state."""
 
 @dataclass(frozen=True, slots=True)
 class InDomain:
-    """The result for a member that is placed like other pods, but not on these nodes of the request: its gang is
-    committed in another topology domain."""
+    """The result for a member that is placed alone, because its gang is committed. outside: the nodes of the request
+    that are not in the gang's topology domain; empty if the gang does not have a topology key."""
 
     outside: tuple[str, ...]
 
@@ -138,8 +138,8 @@ class GangPlanner:
         self._lock = Lock()
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
-        """Return whether the pod is placed with others, or requests an invalid gang. Members of a committed gang are
-        placed alone."""
+        """Return whether the pod is placed together with its gang, or requests an invalid gang. Members of a committed
+        gang are placed alone."""
         found = gang_of(pod, snapshot.pod_groups, self._configuration)
         if not isinstance(found, Gang):
             return found is not None
@@ -153,7 +153,7 @@ class GangPlanner:
         open_gangs: Sequence[OpenGang],
         seconds_left: float = inf,
     ) -> Places | InDomain | GangError | GangWait | None:
-        """Return the request's nodes for the pod or the reason why it waits; InDomain if its gang is committed; None if
+        """Return the pod's places among the nodes, or the reason to wait; InDomain if its gang is committed; None if
         it is not in a gang. Raises DeadlineExceeded if the time ends before planning ends; the next call continues."""
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if gang is None:

@@ -1,8 +1,8 @@
 """The plans of all gangs on one state, and the nodes that each member gets from its gang's plan.
 
 The creators of pods determine the number of gangs, and the work for each gang. A call stops at its deadline, and the
-next call on this state continues there; the call's pod does not count as too costly. If the planning of a gang does not
-end, although it has at least half of a decision's time limit, the gang is not planned for a while (`TimeLimited`).
+next call on this state continues there; the call's pod does not count as too costly. If the planning of a gang begins
+with at least half of a decision's time limit and does not end, the gang is not planned for a while (`TimeLimited`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GangOutcome = GangPlan | GangError | GangWait | None
 
 
 Places = tuple[str, ...]
-"""The nodes that a member may go to, the planned node first."""
+"""The nodes that a member may go to. The planned node is first, if the request has it."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Plans:
         if members.gang.minimum > allowed:
             return GangError.LARGER_THAN_CLUSTER
         short = self.planned_nodes.short_pools(members.waiting[: members.gang.minimum])
-        # A gang that requests more than the capacity must not wait: it would keep free units from others forever.
+        # A gang that requests more than the capacity must not wait for the pool: other pods would wait forever.
         waits = bool(short) and all(each.needed <= each.capacity for each in short.values())
         return GangWait.FOR_POOL if waits else GangWait.FOR_ROOM
 

@@ -232,7 +232,7 @@ class ManagedResource(_Document):
 
     @property
     def scope(self) -> str:
-        """`node`, `cluster` or the key of a label."""
+        """The scope of the capacity: `node`, `cluster` or the key of a label."""
         return NODE if self.capacity is None else self.capacity.scope
 
     @property

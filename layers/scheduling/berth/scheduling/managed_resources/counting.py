@@ -143,7 +143,7 @@ class Counting:
 
     def shares(self, pod: Pod, capacity: Mapping[str, int]) -> Shares | None:
         """Return the amounts that a pod uses on a node of this capacity, on the devices that its annotations name.
-        Return None if the annotations do not name a device: another component bound the pod (see `adopted`)."""
+        Return None if a device is unknown, for example because another component bound the pod (see `adopted`)."""
         if pod.assumed_shares is not None:
             return pod.assumed_shares
         found: dict[str, int] = {}
@@ -229,7 +229,7 @@ class Counting:
         return False
 
     def has_other_pools(self, pool: str, resources: Set[str]) -> bool:
-        """Return whether a pool of one of these resources is a device but the resource has none, or the reverse."""
+        """Return whether a pool of these resources is a device but the resource lacks devices, or the reverse."""
         resource = resource_of(pool)
         if resource not in resources or resource not in self._resources:
             return False
@@ -239,7 +239,7 @@ class Counting:
         self, pod: Pod | None, held: Shares, resources: Set[str], capacity: Mapping[str, int], free: Mapping[str, int]
     ) -> Shares:
         """Return the shares of a pod that was bound when these resources were counted in another way. The pod keeps its
-        amounts, in the current pools: first on the device that `charged` returns, then on others."""
+        amounts, in the current pools: first on the device that `charged` returns, then on other devices."""
         found = {pool: amount for pool, amount in held.items() if not self.has_other_pools(pool, resources)}
         missing = (resources & self._resources.keys()) - set(map(resource_of, found))
         charged = {} if pod is None else self.charged(pod, capacity, free)

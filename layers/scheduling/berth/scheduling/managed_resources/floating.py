@@ -127,7 +127,7 @@ class FloatingPools:
         return frozenset(found)
 
     def waiting(self, pods: Iterable[Pod], of_labels: Iterable[str]) -> Mapping[str, int]:
-        """Return, by pool, how many of these waiting pods request it: the pools of the cluster and of namespaces, and
+        """Return the number of these waiting pods that request each pool of the cluster, of a namespace, or in
         `of_labels`. A waiting pod does not have a node, so it counts for the pools of all values of a label."""
         resources, limits = Counter[str](), Counter[str]()
         for pod in pods:

@@ -1,7 +1,7 @@
 """The objects of a cluster besides nodes and pods: priority classes, namespaces, disruption budgets, and workloads.
 
-Workloads are Services and controllers. If a pod lacks spread constraints, their selectors determine with which pods it
-is spread.
+Workloads are Services and controllers. If a pod lacks spread constraints, the selectors of its workloads determine with
+which pods it is spread.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ GANG_ANNOTATION = "berth.dev/gang"
 
 
 def names_gang(pod: Pod) -> bool:
-    """Return whether the pod names a gang. The gang's PodGroup may not exist."""
+    """Return whether the pod names a gang, even if the gang's PodGroup does not exist."""
     return GANG_ANNOTATION in pod.annotations or names_pod_group(pod)
 
 

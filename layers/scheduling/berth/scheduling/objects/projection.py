@@ -97,7 +97,7 @@ _STATUS = ("resources", "allocatedResources")
 
 
 def project_resize(spec: Object, status: Object) -> Object:
-    """Keep the status's resources, and whether a resize is pending. Return {} if they equal the spec's resources."""
+    """Keep the status's resources that may differ from the spec's; if any, also whether a resize is pending."""
     found: Object = {}
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
         statuses = status.get(field)
@@ -233,7 +233,7 @@ def with_state(kept: Object, obj: Object) -> Object:
 
 
 SELECTING = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
-"""The spec fields that rules read only for pods without a node, such as the replacement of a pod on a node."""
+"""The spec fields that rules read only for pods without a node. The replacement of a pod on a node is such a pod."""
 
 REPLACEMENT = "replacement"
 """The key under which a pod on a node has the fields of SELECTING, as a text in the form of SHARED."""
@@ -271,7 +271,7 @@ SHARED = "shared"
 """The field of a compact pod that has the shared fields as a text. A v1.Pod does not have this field."""
 
 _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
-"""Swaps single and double quotes: a text with single quotes does not need escapes in JSON."""
+"""A table that swaps single and double quotes: a text with single quotes does not need escapes in JSON."""
 
 
 def compact_pod(obj: Object, annotations: Container[str] = (), *, images: bool = True) -> Object:
@@ -294,7 +294,7 @@ def decode_shared_fields(source: str) -> object:
 
 UNDECIDED = "undecided"
 """The field with the pod's creation time, its scheduler, and whether the last call of the extender failed. It is set
-only if no verb has decided on the pod yet."""
+only if that call failed, or if no scheduler has tried the pod yet."""
 
 REJECTED = "rejectedByBerth"
 

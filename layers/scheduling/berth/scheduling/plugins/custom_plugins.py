@@ -324,7 +324,7 @@ _KINDS = (FilterPlugin, ScorePlugin, ClusterFilterPlugin, ClusterScorePlugin)
 
 
 class NotAPlugin(ValueError):
-    """The name is not the name of a plugin; the message has the cause."""
+    """No plugin can be loaded by this name; the message has the cause."""
 
 
 def custom_plugin(name: str) -> PluginFactory:

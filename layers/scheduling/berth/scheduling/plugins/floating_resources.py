@@ -1,7 +1,7 @@
 """FloatingResources: the floating pools from which the pod needs units must have enough left.
 
 Berth adds the plugin to every profile that has ManagedResources, if the configuration has such pools. Pods on all nodes
-use a pool, as do pods that are being bound. An eviction on any node may help, but the scheduler does not propose it.
+and pods that are being bound use the pools. An eviction on any node may help, but the scheduler does not propose it.
 
 Units that become free in a pool of the cluster or of a namespace are kept for waiting pods of a higher priority.
 Otherwise a gang, or a pod with a large request, would wait forever while smaller pods come and go. A pod waits for a
@@ -187,7 +187,7 @@ class FloatingResources(ClusterFilterPlugin):
         return (demands, pod.namespace, pod.priority or 0) if demands else None
 
     def _demands(self, pod: Pod) -> tuple[Demand, ...]:
-        """Return the demands on floating pools; empty if one cannot be read: ManagedResources rejects such a pod."""
+        """Return the demands on floating pools; empty if a demand is unreadable: ManagedResources rejects such pods."""
         demands = self.counting.demands(pod)
         return () if isinstance(demands, UnreadableObject) else self.counting.floating.demands(demands)
 

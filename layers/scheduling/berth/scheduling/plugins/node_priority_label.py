@@ -1,4 +1,4 @@
-"""NodePriorityLabel: scores a node by the integer in its label, and rejects nodes without the label."""
+"""NodePriorityLabel: scores a node by the integer in its label, and rejects nodes without such an integer."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class NodePriorityLabelArgs(Args):
 
 
 class NodePriorityLabel(FilterPlugin, ScorePlugin):
-    """Rejects nodes without the label. The score is the label's integer, which may be above 10 or below 0. If the
-    profile's scale is not `as-is`, the scores are normalized: the lowest becomes 0 and the highest 100."""
+    """Rejects nodes whose label is missing or not an integer. The integer is the score; it may be above 10 or below 0.
+    If the profile's scale is not `as-is`, the scores are normalized: the lowest becomes 0 and the highest 100."""
 
     name = NAME
     reads = NODES_ONLY

@@ -43,7 +43,7 @@ NAME = "NodeResourcesFit"
 
 # The reason if the node has its maximum number of pods. A status with only this reason is never unresolvable.
 REASON_TOO_MANY_PODS = "Too many pods"
-# The reason for each resource that is short. It is unresolvable if the node's total is too small.
+# The reason for each resource that is short. The status is unresolvable if the node's total is too small.
 REASON_INSUFFICIENT = "Insufficient {}"
 # Replaces resource names beyond MAX_NAMES: a response about thousands of nodes repeats them for each node.
 REASON_INSUFFICIENT_OTHERS = "Insufficient other resources"

@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class TopologyCounts(Generic[K]):
-    """Numbers by key and topology value. Immutable. Pairs with the number 0 are left out."""
+    """Numbers by key and topology value. Immutable. `changed` leaves out pairs whose number becomes 0."""
 
     __slots__ = ("_numbers",)
 
@@ -94,7 +94,7 @@ class PodCounter:
         return self._matching & label_sets.keys()
 
     def classify(self, label_sets: Iterable[LabelSet]) -> None:
-        """Match the label sets that are not cached yet. Do not cache those outside `namespaces`: there may be many."""
+        """Match the label sets that are not cached yet. Leave out other namespaces, which may have many label sets."""
         classified, namespaces = self._classified, self._namespaces
         unseen = [
             label_set

@@ -38,7 +38,7 @@ class ScoredResource:
 
 
 class Share(NamedTuple):
-    """A resource of a node. allocated: the amount of the node's pods. requested: this amount with the pod to place."""
+    """A resource of a node. allocated: the amount of the node's pods. requested: the amount with the pod to place."""
 
     weight: int
     allocatable: int

@@ -184,7 +184,7 @@ def fits_without_lower(evaluation: Evaluation, pod: Pod) -> bool:
 
 
 def waits_for_preempted(evaluation: Evaluation, pod: Pod, answered: Collection[str]) -> bool:
-    """Return whether the nominated node is rejected now and will fit once the preempted pods have left it.
+    """Return whether the nominated node is rejected now, and will pass once the preempted pods have left it.
 
     The scheduler sees the deletion of a preempted pod before the cache does. The policy still rejects the node then,
     and the scheduler would preempt on the next node. answered: UIDs of victims in an earlier answer for this node:

@@ -170,8 +170,8 @@ def potential_victims(pods: Iterable[Pod], pod: Pod) -> list[Pod]:
 def select_victims(
     node: DryRun, pod: Pod, budgets: DisruptionBudgets, certain: Collection[str] = NO_UIDS
 ) -> Victims | None:
-    """Return the victims on this node; None if there are none, or if the pod does not fit even without all pods of
-    lower priority. certain: UIDs of pods that are always victims.
+    """Return the victims on this node; None if there are no victims, or if the pod does not fit even without all
+    pods of lower priority. certain: UIDs of pods that are always victims.
 
     Pods whose eviction violates a budget are tried first, then the others, each time the most important first. A pod is
     reprieved if the pod to place fits together with it and with all pods that were reprieved before.

@@ -144,7 +144,7 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 @dataclass(frozen=True, slots=True)
 class AssumedPod:
     """A pod that is being bound to a node. shares: the reserved amounts, by pool; None if the requested amounts count.
-    pod: set if bind has announced the pod, or if the bind of this pod has begun."""
+    pod: set if bind has announced the pod, or if its bind has begun in this process."""
 
     namespace: str
     name: str
@@ -175,7 +175,7 @@ def node_with_assumed(node: NodeInfo, assumed: Mapping[str, tuple[Pod, ...]], ui
 
 
 def _pod(assumed: AssumedPod, known: Pod | None) -> Pod:
-    """Return the pod from the cache. If the cache does not have it, return a pod with only its reserved amounts."""
+    """Return the pod on its node. If only its reservation is known, return a pod with only the reserved amounts."""
     if known is None:
         # The priority is unknown: with the highest priority, preemption does not evict the pod.
         spec = PodSpec(namespace=assumed.namespace, priority=HIGHEST_PRIORITY)

@@ -74,8 +74,8 @@ class SnapshotId:
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
     """The deltas that led to a snapshot, oldest first, each with the identity of the snapshot before it. It does not
-    keep these snapshots in memory. If the deltas change more nodes than exist, the oldest deltas are dropped: computing
-    the results again is as fast then."""
+    keep these snapshots in memory. The oldest deltas are dropped if there are too many, or if the deltas change more
+    nodes than exist: then computing the results again is as fast."""
 
     moment: SnapshotId = field(default_factory=SnapshotId)
     deltas: tuple[tuple[SnapshotId, SnapshotDelta], ...] = ()

@@ -56,7 +56,7 @@ MAX_GROWTH = 50_000
 
 
 class PodIndex:
-    """The label sets of the pods on nodes, and those of their specs that have affinity terms. Consecutive snapshots
+    """The label sets of the pods on nodes, and the specs of these pods that have affinity terms. Consecutive snapshots
     share one index. Entries are never removed: the entry of a deleted pod is harmless."""
 
     def __init__(self) -> None:

@@ -213,8 +213,8 @@ NO_NODE = NodeInfo("", {})
 
 
 class NodeList(Mapping[str, NodeInfo]):
-    """The nodes of a snapshot. Immutable. If no node is added or removed, the next NodeList shares the positions: only
-    a list is then copied, in a third of the time for a dictionary."""
+    """The nodes of a snapshot. Immutable. If no node is added or removed, the next NodeList shares the positions. Then
+    only a list is copied, which takes a third of the time for a dictionary."""
 
     __slots__ = ("by_position", "positions")
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 class SnapshotPart(StrEnum):
     """A part of the state. The members are in the order of a stored snapshot; a later release may add parts at the end.
-    OTHERS: namespaces, disruption budgets, priority classes and workloads."""
+    OTHERS: namespaces, disruption budgets, priority classes, workloads and PodGroups."""
 
     NODES = "nodes"
     OTHERS = "others"

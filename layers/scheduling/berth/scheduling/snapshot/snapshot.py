@@ -247,8 +247,8 @@ def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
 
 
 class DerivedFromSnapshot:
-    """The base class of results for one snapshot. Its reference to the snapshot is weak: a result may stay in the cache
-    long after the last pod of its shape. Otherwise, the call that replaces the result would also free the snapshot."""
+    """The base of results for one snapshot, with a weak reference to it. A result may stay in the cache long after the
+    last pod of its shape. With a strong reference, the call that replaces the result would also free the snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.moment: SnapshotId = snapshot.history.moment

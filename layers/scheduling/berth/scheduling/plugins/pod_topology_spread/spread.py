@@ -34,8 +34,8 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules for filtering or scoring. action: the action of the constraints to use. defaults: the default
-    constraints. system_defaults: the defaults are kube-scheduler's, which accept nodes without the topology keys."""
+    """The rules for filtering or scoring. action: the action of the constraints to use. system_defaults: whether
+    `defaults` are kube-scheduler's default constraints, which accept nodes without the topology keys."""
 
     action: UnsatisfiableConstraintAction
     defaults: tuple[TopologySpreadConstraint, ...]
@@ -242,8 +242,8 @@ class DomainCounts:
         return cls(constraint, self_match, pods, nodes, levels, full)
 
     def changed(self, pods: Mapping[str, int], nodes: Mapping[str, int]) -> DomainCounts:
-        """Return the counts with these numbers added. Domains left without nodes are removed. Domains not named here
-        are checked again only if the limit changes."""
+        """Return the counts with these numbers added. A domain without nodes is removed. Domains that are not in the
+        arguments are checked again only if the limit changes."""
         all_nodes, all_pods, levels = self.nodes, dict(self.pods), dict(self.levels)
         if any(nodes.values()):
             all_nodes = {**all_nodes, **{value: all_nodes.get(value, 0) + number for value, number in nodes.items()}}
