@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from berth.extender.arguments import LastAttempt, Passthrough, RequestNodes, read_candidates, read_pod_version
@@ -22,33 +22,57 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 MAX_ABSENT_NAMES = 1000
 
 
-class JoinedNodes:
-    """Waits for nodes that the scheduler lists but the cache does not contain yet. Thread-safe.
-
-    The scheduler retries its pending pods as soon as a node joins, pods of high priority first. Without the wait, the
-    first pods are rejected, and pods that are tried a moment later are placed on the new node. Later calls do not wait
-    for a node that stays absent.
-    """
+class Rereads:
+    """Rereads the cache for changes that the scheduler may know and the cache lacks. Thread-safe."""
 
     def __init__(self, sleep: Callable[[float], None]) -> None:
-        self.sleep = sleep
+        self._sleep = sleep
         self._absent = set[str]()
 
-    def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
-        """Wait until the cache has more of the request's nodes, and return the new candidates. If no node appears in
-        time, return `candidates`. read: returns the candidates with the current cache; None if it cannot be read."""
+    def for_nodes(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
+        """Wait until the cache has more of the request's nodes, and return the new candidates. If none appears in time,
+        return the same ones. read: returns the candidates with the current cache; None if it cannot be read.
+
+        The scheduler retries its pending pods as soon as a node joins, pods of high priority first. Without the wait,
+        the first pods are rejected, and pods that are tried a moment later are placed on the new node. Later calls do
+        not wait for a node that stays absent.
+        """
         unknown = _unknown(candidates)
         if unknown <= self._absent:
             return candidates
-        for _ in range(REREADS):
-            self.sleep(REREAD_SECONDS)
-            found = read()
+        for found in self._again(read):
             if found is None:
                 return candidates
             if _unknown(found) < unknown:
                 return found
         self._absent = unknown if len(self._absent) > MAX_ABSENT_NAMES else self._absent | unknown
         return candidates
+
+    def for_victims(
+        self,
+        candidates: RequestNodes,
+        found: Feasibility,
+        read: Callable[[], RequestNodes | None],
+        decided: Callable[[RequestNodes], Feasibility],
+    ) -> tuple[RequestNodes, Feasibility]:
+        """Wait until the cache lacks the victims on the nominated node. Return the last candidates and their decision.
+
+        If the last victim has ended for the scheduler, a rejection ends the nomination (fact 15a), pods of lower
+        priority take the room, and the pod evicts them. While a victim still runs, the rejection does no harm.
+        """
+        for later in self._again(read):
+            if later is None:
+                break
+            if later.snapshot is not candidates.snapshot:
+                candidates, found = later, decided(later)
+            if found.feasible:
+                break
+        return candidates, found
+
+    def _again(self, read: Callable[[], RequestNodes | None]) -> Iterator[RequestNodes | None]:
+        for _ in range(REREADS):
+            self._sleep(REREAD_SECONDS)
+            yield read()
 
 
 def _unknown(candidates: RequestNodes) -> set[str]:
@@ -68,11 +92,11 @@ def answer_filter(
     cache: NodeCache,
     deadline: Deadline = NO_DEADLINE,
     open_gangs: OpenGangs = no_open_gangs,
-    joined: JoinedNodes | None = None,
+    rereads: Rereads | None = None,
     only_best: bool = False,
 ) -> Reply:
-    """Return all feasible names, and a reason for every other name (fact 16). joined: None if calls never wait for
-    nodes. only_best: return only the best name."""
+    """Return all feasible names, and a reason for every other name (fact 16). rereads: None if calls never wait
+    for the cache. only_best: return only the best name."""
     candidates = read_candidates(body, cache, deadline)
     if isinstance(candidates, Failure):
         return failed(candidates)
@@ -84,14 +108,14 @@ def answer_filter(
     try:
         decided = partial(_decided, decide, deadline=deadline, open_gangs=opened)
         decision = decided(candidates)
-        if not decision.feasible and joined is not None:
+        if not decision.feasible and rereads is not None:
             read = partial(_read_again, body, cache, deadline)
             if not candidates.names.all_known:
-                waited_for = joined.wait(candidates, read)
-                if waited_for is not candidates:
-                    candidates, decision = waited_for, decided(waited_for)
+                later = rereads.for_nodes(candidates, read)
+                if later is not candidates:
+                    candidates, decision = later, decided(later)
             elif candidates.pod.nominated_node in decision.failed:
-                candidates, decision = _without_victims(candidates, decision, read, decided, joined.sleep)
+                candidates, decision = rereads.for_victims(candidates, decision, read, decided)
     except DeadlineExceeded as error:
         return failed(deadline_passed(pod_name, str(error)))
     waits = _waits(body, candidates, decision)
@@ -132,30 +156,6 @@ def _decided(
 def _read_again(body: str | bytes, cache: NodeCache, deadline: Deadline) -> RequestNodes | None:
     found = read_candidates(body, cache, deadline) if deadline.decision_seconds() else None
     return found if isinstance(found, RequestNodes) else None
-
-
-def _without_victims(
-    candidates: RequestNodes,
-    found: Feasibility,
-    read: Callable[[], RequestNodes | None],
-    decided: Callable[[RequestNodes], Feasibility],
-    sleep: Callable[[float], None],
-) -> tuple[RequestNodes, Feasibility]:
-    """Wait until the cache lacks the victims on the nominated node. Return the last candidates and their decision.
-
-    If the last victim has ended for the scheduler, a rejection ends the nomination (fact 15a), pods of lower priority
-    take the room, and the pod evicts them. While a victim still runs, the rejection after the wait does no harm.
-    """
-    for _ in range(REREADS):
-        sleep(REREAD_SECONDS)
-        later = read()
-        if later is None:
-            break
-        if later.snapshot is not candidates.snapshot:
-            candidates, found = later, decided(later)
-        if found.feasible:
-            break
-    return candidates, found
 
 
 def _waits(body: str | bytes, candidates: RequestNodes, found: Feasibility) -> bool:

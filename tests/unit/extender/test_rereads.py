@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from berth.extender.deadline import Deadline
-from berth.extender.filter import JoinedNodes, answer_filter, answer_filter_onlyone
+from berth.extender.filter import Rereads, answer_filter, answer_filter_onlyone
 from berth.extender.ports import REREAD_SECONDS, REREADS, CacheUnavailable
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -34,7 +34,7 @@ def late(later: Snapshot | CacheUnavailable) -> LateNodeCache:
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
 def test_passes_a_joined_node_when_the_cache_has_it(answer: Callable[..., Reply]) -> None:
     cache = late(Snapshot.of([FIRST, FITS]))
-    found = answer(body_of(cache_mode(["rejected", "joined"])), cache, joined=JoinedNodes(cache.sleep))
+    found = answer(body_of(cache_mode(["rejected", "joined"])), cache, rereads=Rereads(cache.sleep))
     assert orjson.loads(found.body)["NodeNames"] == ["joined"]
     assert cache.slept == [REREAD_SECONDS] * LATE
 
@@ -52,7 +52,7 @@ def test_waits_before_rejecting_only_while_an_unknown_node_may_appear_in_the_cac
     names: list[str], later: Snapshot | CacheUnavailable, pauses: int
 ) -> None:
     cache = late(later)
-    found = answer_filter(body_of(cache_mode(names)), cache, joined=JoinedNodes(cache.sleep))
+    found = answer_filter(body_of(cache_mode(names)), cache, rereads=Rereads(cache.sleep))
     assert orjson.loads(found.body)["NodeNames"] == []
     assert orjson.loads(found.body)["FailedAndUnresolvableNodes"].keys() == set(names)
     assert len(cache.slept) == pauses
@@ -61,23 +61,23 @@ def test_waits_before_rejecting_only_while_an_unknown_node_may_appear_in_the_cac
 def test_does_not_wait_if_another_node_fits() -> None:
     cache = FixedNodeCache(BerthConfiguration(), Snapshot.of([FITS]))
     found = answer_filter(
-        body_of(cache_mode(["joined", "absent"])), cache, joined=JoinedNodes(lambda _: pytest.fail("it waits"))
+        body_of(cache_mode(["joined", "absent"])), cache, rereads=Rereads(lambda _: pytest.fail("it waits"))
     )
     assert orjson.loads(found.body)["NodeNames"] == ["joined"]
 
 
 def test_waits_only_once_for_a_node_that_does_not_appear() -> None:
     cache = late(Snapshot.of([FIRST]))
-    joined = JoinedNodes(cache.sleep)
+    rereads = Rereads(cache.sleep)
     for _ in range(2):
-        answer_filter(body_of(cache_mode(["absent"])), cache, joined=joined)
+        answer_filter(body_of(cache_mode(["absent"])), cache, rereads=rereads)
     assert len(cache.slept) == REREADS
 
 
 def test_does_not_wait_beyond_the_deadline() -> None:
     cache = late(Snapshot.of([FIRST, FITS]))
     deadline = Deadline(0.2, lambda: sum(cache.slept))
-    answer_filter(body_of(cache_mode(["absent"])), cache, deadline, joined=JoinedNodes(cache.sleep))
+    answer_filter(body_of(cache_mode(["absent"])), cache, deadline, rereads=Rereads(cache.sleep))
     assert sum(cache.slept) < 0.2
 
 
@@ -94,7 +94,7 @@ def test_nominated_pod_waits_until_the_cache_lacks_its_victims(
     """If the scheduler has seen the victim's end, a rejection would end the nomination."""
     cache = LateNodeCache(*(FixedNodeCache.of(FULL, node_with(ON), *pods) for pods in ([VICTIM], later)))
     request = body_of(cache_mode([ON], pod=NOMINATED))
-    found = orjson.loads(answer_filter(request, cache, joined=JoinedNodes(cache.sleep)).body)
+    found = orjson.loads(answer_filter(request, cache, rereads=Rereads(cache.sleep)).body)
     assert (found["NodeNames"], [*found["FailedNodes"]]) == (passed, [] if passed else [ON])
     assert len(cache.slept) == pauses
 
@@ -102,4 +102,4 @@ def test_nominated_pod_waits_until_the_cache_lacks_its_victims(
 def test_pod_without_a_nomination_does_not_wait_for_pods_that_may_end() -> None:
     cache = FixedNodeCache.of(FULL, node_with(ON), VICTIM)
     pod = {**NOMINATED, "status": {}}
-    answer_filter(body_of(cache_mode([ON], pod=pod)), cache, joined=JoinedNodes(lambda _: pytest.fail("it waits")))
+    answer_filter(body_of(cache_mode([ON], pod=pod)), cache, rereads=Rereads(lambda _: pytest.fail("it waits")))
